@@ -14,8 +14,7 @@ from protocol import PROTOCOL_VERSION, InvalidMessage, JSONObject
 from stdio_client import StdioClient
 
 MAX_PAGES = 1000  # a server that always has one more page must not keep us for ever
-MAX_NAME_LENGTH = 64  # what model APIs allow, and only of letters, digits, "_" and "-"
-DIGEST_LENGTH = 8  # hexadecimal digits: enough to tell two shortened names apart
+MAX_NAME = 64  # characters; model APIs allow no more, and only letters, digits, "_" and "-"
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +41,11 @@ async def list_all_tools(client: StdioClient) -> list[JSONObject]:
     sent: set[str] = set()
     while cursor is not None and cursor not in sent and len(sent) < MAX_PAGES:
         sent.add(cursor)
-        page, cursor = read_page(await client.request("tools/list", {"cursor": cursor}))
+        result = await client.request("tools/list", {"cursor": cursor})
+        page, cursor = read_page(result)
         tools += page
     if cursor is not None:
-        log.warning("%s: the list of tools is cut short before cursor %r", client.command, cursor)
+        log.warning("the list of tools is cut short before cursor %r", cursor)
     return tools
 
 
@@ -74,17 +74,18 @@ def _is_tool(tool: object) -> bool:
 def model_tool_name(alias: str, tool_name: str) -> str:
     """The name under which the model knows the tool `tool_name` of the server `alias`.
 
-    It is legal for model APIs (letters, digits, "_", "-", at most MAX_NAME_LENGTH), the same on
+    It is legal for model APIs (letters, digits, "_", "-", at most MAX_NAME), the same on
     every run, and different for any two pairs. `alias` is the client's own name for the server:
     two servers may report the same `serverInfo.name`, two configured aliases are never the same.
     """
     plain = f"mcp__{alias}__{tool_name}"
-    clean = re.sub(r"[^A-Za-z0-9_-]", "_", plain)
-    if clean == plain and len(plain) <= MAX_NAME_LENGTH and "__" not in alias + "_":
+    clean = re.sub(r"[^A-Za-z0-9_-]", "_", plain)[:MAX_NAME]
+    shows_where_alias_ends = "__" not in alias + "_"
+    if clean == plain and shows_where_alias_ends:
         return plain
-    # Changed, cut, or with an alias whose end is unclear: a digest of both parts tells it apart.
-    digest = hashlib.sha256(f"{alias}\n{tool_name}".encode()).hexdigest()[:DIGEST_LENGTH]
-    return f"{clean[: MAX_NAME_LENGTH - DIGEST_LENGTH - 1]}_{digest}"
+    # This form could be another tool's as well: a digest of both parts is not.
+    digest = hashlib.sha256(f"{alias}\n{tool_name}".encode()).hexdigest()[:8]
+    return f"{clean[: MAX_NAME - 9]}_{digest}"
 
 
 def to_model_tool(alias: str, tool: JSONObject) -> JSONObject:

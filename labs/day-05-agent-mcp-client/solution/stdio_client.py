@@ -99,14 +99,18 @@ class StdioClient:
         self._ended = anyio.Event()
         self._last_words = b""
         try:
-            # A process group of its own lets close() end a launcher (npx, uv) with all it started.
-            self._process = await anyio.open_process(
-                self.command, env=self._env, cwd=self._cwd, start_new_session=os.name == "posix"
-            )
+            with anyio.CancelScope(shield=True):  # a half-started process would belong to nobody
+                process = await anyio.open_process(
+                    self.command,
+                    env=self._env,
+                    cwd=self._cwd,
+                    start_new_session=True,  # so close() can end it with all it started (POSIX only)
+                )
         except (OSError, ValueError) as error:
             self._end_reason = f"{self.command[0]!r} cannot be started: {error}"
             raise ServerDown(self._end_reason) from error
-        self._tasks.start_soon(self._serve, self._process, self._ended)
+        self._process = process
+        self._tasks.start_soon(self._serve, process, self._ended)
 
     async def request(
         self, method: str, params: JSONObject | None = None, *, timeout: float | None = None

@@ -14,8 +14,7 @@ from protocol import PROTOCOL_VERSION, InvalidMessage, JSONObject
 from stdio_client import StdioClient
 
 MAX_PAGES = 1000  # a server that always has one more page must not keep us for ever
-MAX_NAME_LENGTH = 64  # what model APIs allow, and only of letters, digits, "_" and "-"
-DIGEST_LENGTH = 8  # hexadecimal digits: enough to tell two shortened names apart
+MAX_NAME = 64  # characters; model APIs allow no more, and only letters, digits, "_" and "-"
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ async def list_all_tools(client: StdioClient) -> list[JSONObject]:
     # until a page has none; "" is a cursor, and an empty page is not the end.
     # A cursor that was sent before would lead round in a circle: stop there.
     if cursor is not None:
-        log.warning("%s: the list of tools is cut short before cursor %r", client.command, cursor)
+        log.warning("the list of tools is cut short before cursor %r", cursor)
     return tools
 
 
@@ -72,7 +71,7 @@ def _is_tool(tool: object) -> bool:
 def model_tool_name(alias: str, tool_name: str) -> str:
     """The name under which the model knows the tool `tool_name` of the server `alias`.
 
-    It is legal for model APIs (letters, digits, "_", "-", at most MAX_NAME_LENGTH), the same on
+    It is legal for model APIs (letters, digits, "_", "-", at most MAX_NAME), the same on
     every run, and different for any two pairs. `alias` is the client's own name for the server:
     two servers may report the same `serverInfo.name`, two configured aliases are never the same.
     """

@@ -1,0 +1,204 @@
+"""What a lab is to the kit: files a student writes, and checks that say what is wrong with them.
+
+A check has two halves that run in two processes. `observe` runs beside the student's code and only
+notes what it sees; `judge` runs in the self-test's own process and decides from those notes and from
+the files that the lab's servers wrote. So no code of the student's has a hand in the verdict.
+
+A lab is a folder `labs/NAME` with a `checks.py` that defines `LAB`; nothing else registers it.
+"""
+
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class CannotRun(Exception):
+    """Raised when there is nothing to judge: no such folder, a missing file. Says what to do."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The same words in each language of the kit; `{name}` stands for a value."""
+
+    en: str
+    zh: str
+
+    def say(self, language: str, **values: Any) -> str:
+        return (self.zh if language == "zh" else self.en).format(**values)
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception that came out of the student's code."""
+
+    type: str
+    text: str
+    frames: list[str]  # "file.py:12 in refresh", the student's own files only, innermost last
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that is left of one check's run, for the judge."""
+
+    nonce: str  # the word that the data of this run carried; new each time
+    directory: Path  # where the servers wrote their journals
+    notes: dict[str, Any]  # what `observe` noted
+    end: str  # "done" | "raised" | "timeout" | "died"; nothing but "done" can pass
+    raised: Raised | None = None
+    exit_code: int | None = None
+    printed: str = ""
+    stack: str = ""  # where a program that did not end was, as far as it could be seen
+
+    def need(self, key: str) -> Any:
+        """A note without which nothing can be said. Raises: Missing."""
+        if key not in self.notes:
+            raise Missing(key)
+        return self.notes[key]
+
+    def journal(self, name: str) -> list[dict[str, Any]]:
+        """The events that the server `name` wrote, oldest first; what cannot be read is left out."""
+        try:
+            lines = (self.directory / f"{name}.jsonl").read_bytes().split(b"\n")
+        except OSError:
+            return []
+        events = []
+        for line in lines:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(event, dict):
+                events.append(event)
+        return events
+
+
+class Missing(Exception):
+    """Raised by Evidence.need: the program ended before it came to this note."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge says. `misconception` is an id of the lab's table; None with `passed` False: not known."""
+
+    passed: bool
+    misconception: str | None = None
+    values: dict[str, Any] = field(default_factory=dict)  # for the `{names}` of the misconception's words
+    expected: str = ""
+    actual: str = ""
+    wire: tuple[str, ...] = ()  # lines of the servers' journals that show it
+
+
+PASS = Verdict(True)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the self-test."""
+
+    number: int
+    id: str
+    title: Text
+    done: Text  # what the check does, for the panel of a red one
+    todo: int | None
+    place: tuple[str, str]  # file and function to look at when there is no TODO comment
+    observe: Callable[["Bench"], Awaitable[None]]
+    judge: Callable[[Evidence], Verdict]
+    seconds: float = 15.0  # wall clock; a program that has not ended by then is stopped
+    waits: float = 0.0  # of these, how long a right program waits for a deadline; the longest starts first
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab's checks.py makes one of these and calls it LAB."""
+
+    files: tuple[str, ...]
+    checks: tuple[Check, ...]
+    misconceptions: dict[str, Text]
+
+
+@dataclass
+class Bench:
+    """What `observe` works with, beside the student's modules."""
+
+    nonce: str
+    directory: Path
+    write: Callable[[str], object]
+
+    def note(self, key: str, value: Any) -> None:
+        """Write down one thing that was seen; it survives whatever the student's code does next."""
+        self.write(json.dumps({key: value}, default=repr) + "\n")
+
+
+def find_labs() -> list[Path]:
+    """The lab folders, in the order of their days."""
+    return sorted(path.parent for path in (ROOT / "labs").glob("*/checks.py"))
+
+
+def load_lab(folder: Path) -> Lab:
+    """Import the lab's checks.py, which may import its neighbours."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    spec = importlib.util.spec_from_file_location("checks", folder / "checks.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["checks"] = module
+    spec.loader.exec_module(module)
+    lab = module.LAB
+    assert isinstance(lab, Lab)
+    return lab
+
+
+def find_target(name: str, lab_folder: Path, lab: Lab) -> Path:
+    """The folder a TARGET means: a name inside the lab (starter, solution) or any path.
+
+    Raises: CannotRun when there is no such folder or it lacks one of the lab's files.
+    """
+    inside, outside = lab_folder / name, Path(name)
+    folder = inside if inside.is_dir() else outside
+    if not folder.is_dir():
+        raise CannotRun(f"there is no folder {name!r}, neither here nor in {shown(lab_folder)}")
+    missing = [file for file in lab.files if not (folder / file).is_file()]
+    if missing:
+        raise CannotRun(f"{shown(folder)} lacks {', '.join(missing)}; copy what is missing from the starter")
+    return folder.resolve()
+
+
+def shown(path: Path) -> str:
+    """The path as a person here would type it."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def find_place(folder: Path, check: Check) -> str:
+    """`file:line` of the check's TODO, or of its function once the TODO comment is gone."""
+    file, function = check.place
+    lines = _read(folder / file).splitlines()
+    patterns = [rf"\s*(async )?def {function}\b"]
+    if check.todo is not None:
+        patterns.insert(0, rf".*#\s*TODO {check.todo}\b")
+    for pattern in patterns:
+        for number, line in enumerate(lines, 1):
+            if re.match(pattern, line):
+                return f"{shown(folder / file)}:{number}"
+    return shown(folder / file)
+
+
+def has_todo(folder: Path, check: Check) -> bool:
+    """Whether the TODO comment of this check still stands in the student's file."""
+    return re.search(rf"#\s*TODO {check.todo}\b", _read(folder / check.place[0])) is not None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,104 @@
+"""The record of a run: one JSON object, the only source of every report (the screen included)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from labkit.lab import Lab, Raised, find_place, has_todo, shown
+from labkit.run import Result
+from labkit.words import say
+
+JSONObject = dict[str, Any]
+
+
+def check_record(result: Result, lab: Lab, target: Path, language: str) -> JSONObject:
+    """One check: its `message`, `expected`, `actual`, `where` and `wire` are empty unless it is red."""
+    check, verdict = result.check, result.verdict
+    record: JSONObject = {
+        "number": check.number,
+        "id": check.id,
+        "title": check.title.say(language),
+        "todo": check.todo,
+        "status": result.status,
+        "seconds": round(result.seconds, 3),
+        "misconception": verdict.misconception,
+        "message": "",
+        "expected": verdict.expected,
+        "actual": verdict.actual,
+        "where": "",
+        "wire": list(verdict.wire),
+        "done": check.done.say(language),
+        "printed": result.evidence.printed if result.evidence else "",
+    }
+    if result.status not in ("pass", "not_run"):
+        record["message"] = _message(result, lab, language)
+        record["where"] = find_place(target, check)
+        _add_trace(record, result, target)
+    return record
+
+
+def run_record(
+    folder: Path, target: Path, checks: list[JSONObject], seconds: float, import_error: JSONObject | None
+) -> JSONObject:
+    return {
+        "lab": folder.name,
+        "target": shown(target),
+        "passed": sum(check["status"] == "pass" for check in checks),
+        "total": len(checks),
+        "seconds": round(seconds, 3),
+        "checks": checks,
+        "import_error": import_error,
+    }
+
+
+def import_record(error: Raised, target: Path, language: str) -> JSONObject:
+    """What a file that cannot be imported gives in place of nine checks."""
+    return {
+        "message": say("import error", language, type=error.type, text=error.text),
+        "where": _where(error, target),
+        "frames": error.frames,
+    }
+
+
+def write_record(record: JSONObject, file: Path) -> None:
+    file.write_text(json.dumps(record, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def todo_left(record: JSONObject, lab: Lab, target: Path) -> bool:
+    """Whether the TODO comment of this red check still stands in the student's file."""
+    return has_todo(target, lab.checks[record["number"] - 1])
+
+
+def _message(result: Result, lab: Lab, language: str) -> str:
+    verdict, evidence = result.verdict, result.evidence
+    if verdict.misconception is not None:
+        return lab.misconceptions[verdict.misconception].say(language, **verdict.values)
+    if evidence is not None and evidence.raised is not None:
+        return say("raised", language, type=evidence.raised.type, text=evidence.raised.text)
+    if result.status == "timeout":
+        return say("timeout", language, seconds=result.check.seconds)
+    if result.status == "error" and evidence is not None:
+        return say("died", language, code=evidence.exit_code)
+    return say("unknown", language)
+
+
+def _add_trace(record: JSONObject, result: Result, target: Path) -> None:
+    """The frames of an exception, or of a program that did not end, stand for what was got."""
+    evidence = result.evidence
+    if evidence is None or record["actual"]:
+        return
+    if evidence.raised is not None:
+        record["actual"] = "\n".join(evidence.raised.frames[-3:])
+        record["where"] = _where(evidence.raised, target) or record["where"]
+    elif result.status == "timeout":
+        record["actual"] = "\n".join(
+            line.strip() for line in evidence.stack.splitlines() if str(target) in line
+        )
+
+
+def _where(error: Raised, target: Path) -> str:
+    if not error.frames:
+        return ""
+    file, _, rest = error.frames[-1].partition(":")
+    line = rest.split(" ", 1)[0].rstrip(":")
+    return f"{shown(target / file)}:{line}"
