@@ -3,6 +3,7 @@
 import argparse
 import io
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labkit.lab import ROOT, CannotRun, Lab, find_labs, find_target, load_lab, shown
 from labkit.record import JSONObject, check_record, import_record, run_record, todo_left, write_record
-from labkit.run import Result, Runner
+from labkit.run import Runner
 from labkit.words import LANGUAGES, choose_language, say
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def main(arguments: list[str]) -> int:
         print(f"selftest: {error}", file=sys.stderr)
         return COULD_NOT_RUN
     try:
-        return _run(folder, lab, target, only, language, options.json)
+        return _run(options, folder, lab, target, only, language)
     except KeyboardInterrupt:
         print(f"\n{say('stopped', language)}", file=sys.stderr)
         return STOPPED
@@ -74,7 +75,7 @@ def _numbers(only: str | None, lab: Lab) -> set[int]:
     return {int(word) for word in words}
 
 
-def _run(folder: Path, lab: Lab, target: Path, only: set[int], language: str, json_file: Path | None) -> int:
+def _run(options: argparse.Namespace, folder: Path, lab: Lab, target: Path, only: set[int], language: str) -> int:
     start = time.monotonic()
     runner = Runner(lab, folder, target)
     try:
@@ -95,16 +96,16 @@ def _run(folder: Path, lab: Lab, target: Path, only: set[int], language: str, js
         runner.stop()
     error = import_record(runner.import_error, target, language) if runner.import_error else None
     record = run_record(folder, target, checks, time.monotonic() - start, error)
-    if json_file is not None:
-        write_record(record, json_file)
+    if options.json is not None:
+        write_record(record, options.json)
     if error is not None:
         screen.import_error(error)
         screen.last("next import", where=error["where"] or shown(target))
         return COULD_NOT_RUN
-    return _report(screen, record, lab, target)
+    return _report(screen, record, lab, target, options.target)
 
 
-def _report(screen: "Screen", record: JSONObject, lab: Lab, target: Path) -> int:
+def _report(screen: "Screen", record: JSONObject, lab: Lab, target: Path, name: str) -> int:
     red = [check for check in record["checks"] if check["status"] not in ("pass", "not_run")]
     for check in red:
         screen.panel(check)
@@ -113,7 +114,7 @@ def _report(screen: "Screen", record: JSONObject, lab: Lab, target: Path) -> int
         if record["passed"] < record["total"]:
             screen.last("no more")
         else:
-            screen.last("all green", target="" if target.name == "starter" else f" TARGET={record['target']}")
+            screen.last("all green", target="" if name == "starter" else f" TARGET={shlex.quote(name)}")
         return ALL_GREEN
     with_todo = [check for check in red if check["todo"] is not None and todo_left(check, lab, target)]
     first = min(with_todo, key=lambda check: check["todo"]) if with_todo else red[0]

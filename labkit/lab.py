@@ -110,7 +110,7 @@ class Check:
     place: tuple[str, str]  # file and function to look at when there is no TODO comment
     observe: Callable[["Bench"], Awaitable[None]]
     judge: Callable[[Evidence], Verdict]
-    seconds: float = 15.0  # wall clock; a program that has not ended by then is stopped
+    seconds: float = 10.0  # wall clock; a program that has not ended by then is stopped
     waits: float = 0.0  # of these, how long a right program waits for a deadline; the longest starts first
 
 

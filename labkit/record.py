@@ -1,6 +1,7 @@
 """The record of a run: one JSON object, the only source of every report (the screen included)."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def import_record(error: Raised, target: Path, language: str) -> JSONObject:
     """What a file that cannot be imported gives in place of nine checks."""
     return {
         "message": say("import error", language, type=error.type, text=error.text),
-        "where": _where(error, target),
+        "where": _where(error.frames, target),
         "frames": error.frames,
     }
 
@@ -87,18 +88,19 @@ def _add_trace(record: JSONObject, result: Result, target: Path) -> None:
     evidence = result.evidence
     if evidence is None or record["actual"]:
         return
-    if evidence.raised is not None:
-        record["actual"] = "\n".join(evidence.raised.frames[-3:])
-        record["where"] = _where(evidence.raised, target) or record["where"]
-    elif result.status == "timeout":
-        record["actual"] = "\n".join(
-            line.strip() for line in evidence.stack.splitlines() if str(target) in line
-        )
+    frames = evidence.raised.frames[-3:] if evidence.raised else []
+    if result.status == "timeout":
+        seen = re.findall(r'File "(.*)[/\\](.*)", line (\d+) in (\S+)', evidence.stack)
+        own = [f"{name}:{line} in {function}" for folder, name, line, function in seen if folder == str(target)]
+        frames = own[2::-1]  # faulthandler puts the innermost first
+    if frames:
+        record["actual"] = "\n".join(frames)
+        record["where"] = _where(frames, target)
 
 
-def _where(error: Raised, target: Path) -> str:
-    if not error.frames:
+def _where(frames: list[str], target: Path) -> str:
+    """`file:line` of the innermost frame."""
+    if not frames:
         return ""
-    file, _, rest = error.frames[-1].partition(":")
-    line = rest.split(" ", 1)[0].rstrip(":")
-    return f"{shown(target / file)}:{line}"
+    file, _, rest = frames[-1].partition(":")
+    return f"{shown(target / file)}:{rest.split(' ', 1)[0].rstrip(':')}"

@@ -167,7 +167,10 @@ def _gather(directory: Path, nonce: str, end: str, exit_code: int | None, printe
     raised = notes.get("raised") or notes.get("import_error")
     if end == "ended":
         end = "raised" if raised else "done" if notes.get("done") is True and exit_code == 0 else "died"
-    stack = directory / "stack.txt"
+    if end in ("died", "timeout") and "imported" not in notes:
+        how = "it did not come to an end" if end == "timeout" else f"the program ended with exit code {exit_code}"
+        frames = [f"{notes['importing']}:1"] if "importing" in notes else []
+        raised = notes["import_error"] = {"type": "import", "text": how, "frames": frames}
     return Evidence(
         nonce,
         directory,
@@ -176,8 +179,15 @@ def _gather(directory: Path, nonce: str, end: str, exit_code: int | None, printe
         Raised(**raised) if raised else None,
         exit_code,
         printed,
-        stack.read_text(encoding="utf-8", errors="replace") if stack.is_file() else "",
+        _stack(directory),
     )
+
+
+def _stack(directory: Path) -> str:
+    try:
+        return (directory / "stack.txt").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _judge(check: Check, evidence: Evidence) -> tuple[str, Verdict]:
@@ -190,7 +200,7 @@ def _judge(check: Check, evidence: Evidence) -> tuple[str, Verdict]:
         verdict = Verdict(False)  # the student's functions may return anything at all
     if evidence.end == "done":
         return ("pass" if verdict.passed else "fail"), verdict
-    if verdict.passed:
-        verdict = Verdict(False)
+    if verdict.misconception is None:
+        verdict = Verdict(False)  # what else the judge saw is for want of the rest
     status = {"raised": "fail", "timeout": "timeout", "died": "error"}[evidence.end]
     return status, verdict

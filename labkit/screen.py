@@ -17,6 +17,7 @@ JSONObject = dict[str, Any]
 MARKS = {"pass": ("✓", "green"), "not_run": ("-", "bright_black")}
 RED = ("✗", "red")
 PRINTED_LINES = 5
+PRINTED_CHARACTERS = 160  # of a line
 
 
 class Screen:
@@ -83,6 +84,7 @@ class Screen:
 
 
 def _first_lines(text: str) -> str:
-    lines = text.strip().splitlines()
+    lines = [line if len(line) <= PRINTED_CHARACTERS else line[:PRINTED_CHARACTERS] + "…" for line in text.split("\n")]
+    lines = [line for line in lines if line.strip()]
     more = len(lines) - PRINTED_LINES
     return "\n".join(lines[:PRINTED_LINES] + ([f"... ({more} more lines)"] if more > 0 else []))

@@ -20,7 +20,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from labkit.lab import Bench, load_lab  # noqa: E402  (the path had to come first)
 
-LEAVE_SECONDS = 0.3  # before the deadline the stack of a program that does not end is written down
+STACK_SECONDS = 2.0  # so long before the deadline the stack of a program that has not ended is written down
 
 
 def main(lab_folder: str, target: str, number: str, directory: str, nonce: str) -> None:
@@ -29,7 +29,7 @@ def main(lab_folder: str, target: str, number: str, directory: str, nonce: str) 
     lab = load_lab(Path(lab_folder))
     check = next(check for check in lab.checks if check.number == int(number))
     with open(run_directory / "stack.txt", "w", encoding="utf-8") as stack:
-        faulthandler.dump_traceback_later(check.seconds - LEAVE_SECONDS, file=stack)
+        faulthandler.dump_traceback_later(check.seconds - STACK_SECONDS, file=stack)
         with open(run_directory / "notes.jsonl", "a", encoding="utf-8", buffering=1) as notes:
             bench = Bench(nonce, run_directory, notes.write)
             _observe(bench, lab.files, check.observe, Path(target))
@@ -42,10 +42,12 @@ def _observe(bench: Bench, files: tuple[str, ...], observe: Any, target: Path) -
     sys.dont_write_bytecode = True  # a student's folder holds what the student put there
     try:
         for file in files:
+            bench.note("importing", file)
             importlib.import_module(file.removesuffix(".py"))
     except BaseException as error:  # an exit at import is the student's error as well
         bench.note("import_error", _describe(error, target))
         return
+    bench.note("imported", True)
     import anyio
 
     try:
@@ -63,7 +65,7 @@ def _describe(error: BaseException, target: Path) -> dict[str, Any]:
     frames = [
         f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}: {frame.line}"
         for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).resolve().parent == target
+        if Path(frame.filename).parent == target
     ]
     if isinstance(error, SyntaxError) and error.filename:
         frames.append(f"{Path(error.filename).name}:{error.lineno}: {(error.text or '').strip()}")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 JSONObject: TypeAlias = dict[str, Any]
 
 SERVERS = Path(__file__).resolve().parent / "servers"
-ANSWER_SECONDS = 8.0  # deadline of a request that will be answered: never reached on a healthy machine
+ANSWER_SECONDS = 6.0  # deadline of a request that will be answered: never reached on a healthy machine
 ERROR_SECONDS = 1.0  # deadline in check 2: the starter waits for it once, a right client never
 SILENT_SECONDS = 0.8  # deadline of a request to a server that stays silent: every right client waits for it
 ENDLESS_SECONDS = 4.0  # a walk through a few pages that has not ended by then has no end
@@ -85,8 +85,10 @@ async def outcome(call: Awaitable[Any]) -> JSONObject:
 
 def messages(evidence: Evidence, server: str, event: str, method: str = "") -> list[JSONObject]:
     """The messages that the server "received" or "sent"; of one method, if it is named."""
-    found = [entry["message"] for entry in evidence.journal(server) if entry.get("event") == event]
-    return [message for message in found if not method or message.get("method") == method]
+    found = [entry.get("message") for entry in evidence.journal(server) if entry.get("event") == event]
+    return [
+        message for message in found if isinstance(message, dict) and (not method or message.get("method") == method)
+    ]
 
 
 def requests(evidence: Evidence, server: str, method: str = "") -> list[JSONObject]:
@@ -491,7 +493,8 @@ async def observe_names(bench: Bench) -> None:
         bench.note("listed", [tool["name"] for tool in registry.model_tools()])
         for tool in tools:
             await registry.call(student.model_tool_name("tickets", tool), {})
-    bench.note("names again", json.loads(again.communicate(json.dumps(cases), timeout=10)[0] or "null"))
+    output = again.communicate(json.dumps(cases), timeout=ANSWER_SECONDS)[0]
+    bench.note("names again", json.loads((output.splitlines() or ["null"])[-1]))
 
 
 def judge_names(evidence: Evidence) -> Verdict:
