@@ -556,7 +556,7 @@ async def observe_failures(bench: Bench) -> None:
     }
     async with connect(commands) as clients:
         registries = {alias: ToolRegistry({alias: client}) for alias, client in clients.items()}
-        for alias, registry in registries.items():
+        for registry in registries.values():
             await registry.refresh()
         clients["silent"].timeout = SILENT_SECONDS
         for alias, registry in registries.items():

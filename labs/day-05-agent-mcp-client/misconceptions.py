@@ -29,9 +29,9 @@ MISCONCEPTIONS: dict[str, Text] = {
     ),
     # 2 errors
     "error_forgotten": Text(
-        "The server answered with error {code} within milliseconds, and the caller still waited its whole {seconds} s."
+        "The server answered with error {code} within milliseconds, and the caller still waited its whole {seconds:g} s."
         " `_on_line` hands over a `result` and forgets an `error`, so nobody wakes the request: the slow kind of failure.",
-        "服务端几毫秒内就回了错误 {code}，调用者却一直等满了 {seconds} 秒。`_on_line` 只交出 `result`、忘了 `error`，没有人唤醒那个请求：这是最难查的一种慢。",
+        "服务端几毫秒内就回了错误 {code}，调用者却一直等满了 {seconds:g} 秒。`_on_line` 只交出 `result`、忘了 `error`，没有人唤醒那个请求：这是最难查的一种慢。",
     ),
     "error_as_result": Text(
         "The server answered with a JSON-RPC error, and `request` returned as if it had been a result. The caller cannot"
@@ -39,9 +39,9 @@ MISCONCEPTIONS: dict[str, Text] = {
         "服务端回的是 JSON-RPC 错误，`request` 却像拿到结果一样正常返回。调用者分不清失败和回答；`error` 必须抛出来。",
     ),
     "error_late": Text(
-        "The right error was raised, but only after {seconds} s, when the deadline had passed. The answer was there at"
+        "The right error was raised, but only after {seconds:g} s, when the deadline had passed. The answer was there at"
         " once: wake the waiter when the line with the error arrives.",
-        "错误是对的，但等了 {seconds} 秒、过了时限才抛出。回答早就到了：收到带错误的那一行时，就该立刻唤醒等待者。",
+        "错误是对的，但等了 {seconds:g} 秒、过了时限才抛出。回答早就到了：收到带错误的那一行时，就该立刻唤醒等待者。",
     ),
     "error_without_code": Text(
         "An exception was raised, but the server's `code` is not in it. The code is what a program decides by: -32601"
@@ -251,9 +251,9 @@ MISCONCEPTIONS: dict[str, Text] = {
         "服务端在调用中途退出，返回的却不是带文字的错误结果。",
     ),
     "death_unnoticed": Text(
-        "The server died during the call, and the caller waited the whole {seconds} s. When its output ends, nobody will"
+        "The server died during the call, and the caller waited the whole {seconds:g} s. When its output ends, nobody will"
         " answer any more: wake all that wait.",
-        "服务端在调用中途退出，调用者却等满了 {seconds} 秒。它的输出一结束，就再也不会有回答：要唤醒所有等待者。",
+        "服务端在调用中途退出，调用者却等满了 {seconds:g} 秒。它的输出一结束，就再也不会有回答：要唤醒所有等待者。",
     ),
     "dead_raised": Text(
         "A tool of a server that is gone was called, and `call` raised. Return an error result that says so.",
