@@ -63,7 +63,8 @@ def set_up(group: str = "") -> None:
     if not PYTHON.exists():
         _run(make)
     _run([*install, *_requirements(group)])
-    stamp.write_text(wanted, encoding="utf-8")
+    for done in {stamp, VENV / "ready-run"}:  # whatever the group, the packages of the commands are among them
+        done.write_text(wanted, encoding="utf-8")
 
 
 def _requirements(group: str) -> list[str]:

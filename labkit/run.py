@@ -1,11 +1,15 @@
-"""Run the checks of a lab against one folder, each in a process of its own, several at a time.
+"""Run the checks of a lab against one folder, in other processes, several at a time.
 
 Every check gets a verdict, and only one way leads to a pass: the observation came to its end and the
 judge was content. A hang, a crash, an exit or an unreadable note is a verdict of its own.
+
+A worker process is given one check after the other as long as all is well with it; after a check that was
+not passed, the next one starts in a fresh process.
 """
 
 import json
 import os
+import queue
 import secrets
 import subprocess
 import sys
@@ -13,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +26,10 @@ from labkit import processes
 from labkit.lab import Check, Evidence, Lab, Missing, Raised, Verdict
 
 WORKER = Path(__file__).with_name("worker.py")
-JOBS = max(4, 2 * (os.cpu_count() or 1))  # checks at a time; each waits for other processes half of its time
+END = b"labkit-end "  # the worker's word for "this check is through", before the nonce
+LANES = max(4, 2 * (os.cpu_count() or 1))  # workers at a time; each waits for others half of its time
+LOOK_SECONDS = 0.02  # how often a worker is looked at that neither says the word nor ends
+LAST_PRINT_SECONDS = 0.5  # how long an ended worker's output is read; another process may hold the pipe open
 PRINTED_BYTES = 4000  # kept of what a student's program prints during one check
 NOTES_BYTES = 16_000_000  # a program that writes more notes than this is not one of ours
 
@@ -43,151 +50,185 @@ class Runner:
 
     def __init__(self, lab: Lab, lab_folder: Path, target: Path) -> None:
         self._lab = lab
-        self._lab_folder = lab_folder
+        self._command = [sys.executable, str(WORKER), str(lab_folder), str(target)]
         self._target = target
         self._mark = processes.new_mark()
-        self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
-        self._pool = ThreadPoolExecutor(JOBS)
-        self._jobs: dict[int, Future[Result]] = {}  # check number -> its result to come
-        self._directory: tempfile.TemporaryDirectory[str] | None = None
+        self._workers: set[Worker] = set()
+        self._lanes: list[threading.Thread] = []
+        self._queue: queue.SimpleQueue[Check] = queue.SimpleQueue()
+        self._results: dict[int, Future[Result]] = {check.number: Future() for check in lab.checks}
+        self._directory = tempfile.TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
         self.import_error: Raised | None = None
 
     def start(self, only: set[int]) -> None:
-        """Start the checks with these numbers: those that wait longest first, for others run meanwhile."""
-        self._directory = tempfile.TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
-        path = Path(self._directory.name).resolve()
+        """Start the checks with these numbers; those that wait longest come first, for others run meanwhile."""
         for check in sorted(self._lab.checks, key=lambda check: -check.waits):
-            self._jobs[check.number] = (
-                self._pool.submit(self._run_one, check, path) if check.number in only else _not_run(check)
-            )
+            if check.number in only:
+                self._queue.put(check)
+            else:
+                self._results[check.number].set_result(_not_run(check))
+        for _ in range(min(LANES, len(only))):
+            self._lanes.append(threading.Thread(target=self._lane, daemon=True))
+            self._lanes[-1].start()
 
     def results(self) -> Iterator[Result]:
         """Each check's result, in the order of their numbers, as soon as it is there."""
         for check in self._lab.checks:
-            yield self._jobs[check.number].result()
+            yield self._results[check.number].result()
 
     def stop(self) -> None:
         """End whatever still runs; nothing new starts, and nothing is left, on disk or among processes."""
         with self._lock:
             self._stopped = True
-            running = list(self._running)
-        for process in running:
-            processes.end(process)
-        self._pool.shutdown()
+            workers = list(self._workers)
+        for worker in workers:
+            worker.end()
+        for lane in self._lanes:
+            lane.join()
         processes.sweep(self._mark)
-        if self._directory is not None:
-            self._directory.cleanup()
+        self._directory.cleanup()
 
-    def _run_one(self, check: Check, directory: Path) -> Result:
+    def _lane(self) -> None:
+        """Take one check after the other from the queue."""
+        worker: Worker | None = None
+        while True:
+            try:
+                check = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            worker = worker or self._new_worker()
+            result = self._run_one(check, worker) if worker else _not_run(check)
+            self._results[check.number].set_result(result)
+            if worker and result.status != "pass":
+                self._end_worker(worker)
+                worker = None
+        if worker:
+            self._end_worker(worker)
+
+    def _new_worker(self) -> "Worker | None":
+        with self._lock:
+            if self._stopped:
+                return None
+            worker = Worker(processes.start(self._command, self._mark, self._target))
+            self._workers.add(worker)
+            return worker
+
+    def _end_worker(self, worker: "Worker") -> None:
+        worker.end()
+        with self._lock:
+            self._workers.discard(worker)
+
+    def _run_one(self, check: Check, worker: "Worker") -> Result:
         start = time.monotonic()
-        run_directory = directory / f"check-{check.number}"
-        run_directory.mkdir()
+        directory = Path(self._directory.name).resolve() / f"check-{check.number}"
+        directory.mkdir()
         nonce = secrets.token_hex(4)
-        end, exit_code, printed = self._run_worker(check, run_directory, nonce)
-        if end == "stopped":
-            return Result(check, "not_run", 0.0, Verdict(False))
-        evidence = _gather(run_directory, nonce, end, exit_code, printed)
+        end = worker.observe(check, directory, nonce)
+        if self._stopped:
+            return _not_run(check)
+        evidence = _gather(directory, nonce, end, worker)
         if "import_error" in evidence.notes:
-            self.import_error = self.import_error or evidence.raised
             with self._lock:
                 self._stopped = True  # the other checks would say the same
+                self.import_error = evidence.raised
         status, verdict = _judge(check, evidence)
         return Result(check, status, time.monotonic() - start, verdict, evidence)
 
-    def _run_worker(self, check: Check, directory: Path, nonce: str) -> tuple[str, int | None, str]:
-        """Run the observation; return how it ended ("ended", "timeout", "stopped"), its code, its output."""
-        command = [
-            sys.executable,
-            str(WORKER),
-            str(self._lab_folder),
-            str(self._target),
-            str(check.number),
-            str(directory),
-            nonce,
-        ]
-        with self._lock:
-            if self._stopped:
-                return "stopped", None, ""
-            process = processes.start(command, self._mark, self._target)
-            self._running.add(process)
-        output = _Output(process)
-        try:
-            code = process.wait(timeout=check.seconds)
-            end = "ended"
-        except subprocess.TimeoutExpired:
-            code, end = None, "timeout"
-        finally:
-            processes.end(process)
-            with self._lock:
-                self._running.discard(process)
-        if self._stopped and self.import_error is None and code != 0:
-            end = "stopped"
-        return end, code, output.text()
 
-
-class _Output:
-    """Reads all that a process prints, so that it never waits for us, and keeps the beginning."""
+class Worker:
+    """A process that runs the student's code, and the thread that reads all it prints."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._kept = bytearray()
         self._process = process
+        self._printed = bytearray()
+        self._word = b""  # what the worker says at the end of the check that it is at
+        self._said = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.returncode
+
+    def observe(self, check: Check, directory: Path, nonce: str) -> str:
+        """Have it run one observation; how that ended: "through", "timeout", or "died"."""
+        self._printed.clear()
+        self._word = END + nonce.encode()
+        self._said.clear()
+        deadline = time.monotonic() + check.seconds
+        if not self._order({"check": check.number, "directory": str(directory), "nonce": nonce}):
+            return "died"
+        while not self._said.wait(LOOK_SECONDS):
+            if self._process.poll() is not None:
+                self._reader.join(LAST_PRINT_SECONDS)
+                return "through" if self._said.is_set() else "died"
+            if time.monotonic() > deadline:
+                self.end()
+                return "timeout"
+        return "through"
+
+    def _order(self, order: dict[str, Any]) -> bool:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(order).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            self._process.wait()
+            return False
+        return True
+
+    def printed(self) -> str:
+        """What the student's code has printed during this check, or the beginning of it."""
+        return self._printed.partition(END)[0].decode("utf-8", "replace")
+
+    def end(self) -> None:
+        processes.end(self._process)
+
     def _read(self) -> None:
+        """Read all, so that the program never waits for us; look for the word in what came last."""
         assert self._process.stdout is not None
+        tail = b""
         while chunk := os.read(self._process.stdout.fileno(), 65536):
-            self._kept += chunk[: PRINTED_BYTES - len(self._kept)]
-
-    def text(self) -> str:
-        """What was printed. A process that outlives its parent may hold the pipe: do not wait for it."""
-        self._reader.join(timeout=0.5)
-        return self._kept.decode("utf-8", "replace")
-
-
-def _not_run(check: Check) -> "Future[Result]":
-    job: Future[Result] = Future()
-    job.set_result(Result(check, "not_run", 0.0, Verdict(False)))
-    return job
+            self._printed += chunk[: max(0, PRINTED_BYTES - len(self._printed))]
+            tail = tail[-len(self._word) :] + chunk
+            if self._word and self._word in tail:
+                self._said.set()
+                tail = b""
 
 
-def _gather(directory: Path, nonce: str, end: str, exit_code: int | None, printed: str) -> Evidence:
+def _not_run(check: Check) -> Result:
+    return Result(check, "not_run", 0.0, Verdict(False))
+
+
+def _gather(directory: Path, nonce: str, end: str, worker: Worker) -> Evidence:
     notes: dict[str, Any] = {}
-    with (directory / "notes.jsonl").open("ab+") as file:
-        file.seek(0)
-        for line in file.read(NOTES_BYTES).split(b"\n"):
-            try:
-                note = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(note, dict):
-                notes.update(note)
-    raised = notes.get("raised") or notes.get("import_error")
-    if end == "ended":
-        end = "raised" if raised else "done" if notes.get("done") is True and exit_code == 0 else "died"
-    if end in ("died", "timeout") and "imported" not in notes:
-        how = "it did not come to an end" if end == "timeout" else f"the program ended with exit code {exit_code}"
+    for line in _content(directory / "notes.jsonl").split(b"\n"):
+        try:
+            note = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(note, dict):
+            notes.update(note)
+    if end != "through" and "imported" not in notes:
+        how = "it did not come to an end" if end == "timeout" else f"the program ended with exit code {worker.exit_code}"
         frames = [f"{notes['importing']}:1"] if "importing" in notes else []
-        raised = notes["import_error"] = {"type": "import", "text": how, "frames": frames}
-    return Evidence(
-        nonce,
-        directory,
-        notes,
-        end,
-        Raised(**raised) if raised else None,
-        exit_code,
-        printed,
-        _stack(directory),
-    )
+        notes["import_error"] = {"type": "import", "text": how, "frames": frames}
+    raised = notes.get("import_error") or notes.get("raised")
+    if end == "through":
+        end = "raised" if raised else "done" if notes.get("done") is True else "died"
+    stack = _content(directory / "stack.txt").decode("utf-8", "replace")
+    error = Raised(**raised) if raised else None
+    return Evidence(nonce, directory, notes, end, error, worker.exit_code, worker.printed(), stack)
 
 
-def _stack(directory: Path) -> str:
+def _content(file: Path) -> bytes:
     try:
-        return (directory / "stack.txt").read_text(encoding="utf-8", errors="replace")
+        with file.open("rb") as stream:
+            return stream.read(NOTES_BYTES)
     except OSError:
-        return ""
+        return b""
 
 
 def _judge(check: Check, evidence: Evidence) -> tuple[str, Verdict]:

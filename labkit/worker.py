@@ -1,15 +1,18 @@
-"""The process in which the student's code runs: one check's observation, then the end.
+"""The process in which the student's code runs: one observation after the other, as the self-test asks.
 
-usage: worker.py LAB_FOLDER TARGET_FOLDER CHECK_NUMBER RUN_DIRECTORY NONCE   (labkit.run starts it)
+usage: worker.py LAB_FOLDER TARGET_FOLDER   (labkit.run starts it)
 
-It judges nothing. What it sees goes line by line into RUN_DIRECTORY/notes.jsonl, so that a program that
-hangs or dies leaves what was seen until then. Its standard input is a pipe from the self-test: when that
-closes, the self-test is gone, and so is this process.
+Each line of standard input is a JSON object {"check": number, "directory": path, "nonce": word}. The process
+judges nothing. What it sees goes line by line into DIRECTORY/notes.jsonl, so that a program that hangs or dies
+leaves what was seen until then; a line END and the nonce on standard output says that the check is through.
+When standard input closes, the self-test is gone, and so is this process.
 """
 
 import faulthandler
 import importlib
+import json
 import os
+import queue
 import sys
 import threading
 import traceback
@@ -18,29 +21,42 @@ from typing import Any
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from labkit.lab import Bench, load_lab  # noqa: E402  (the path had to come first)
+from labkit.lab import Bench, Check, load_lab  # noqa: E402  (the path had to come first)
 
+END = "labkit-end"
 STACK_SECONDS = 2.0  # so long before the deadline the stack of a program that has not ended is written down
 
 
-def main(lab_folder: str, target: str, number: str, directory: str, nonce: str) -> None:
-    threading.Thread(target=_leave_with_the_self_test, daemon=True).start()
-    run_directory = Path(directory)
+def main(lab_folder: str, target: str) -> None:
+    orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_read_orders, args=(orders,), daemon=True).start()
     lab = load_lab(Path(lab_folder))
-    check = next(check for check in lab.checks if check.number == int(number))
-    with open(run_directory / "stack.txt", "w", encoding="utf-8") as stack:
-        faulthandler.dump_traceback_later(check.seconds - STACK_SECONDS, file=stack)
-        with open(run_directory / "notes.jsonl", "a", encoding="utf-8", buffering=1) as notes:
-            bench = Bench(nonce, run_directory, notes.write)
-            _observe(bench, lab.files, check.observe, Path(target))
-    sys.stdout.flush()
-    os._exit(0)  # all is written; what the student's code left running must not hold us
-
-
-def _observe(bench: Bench, files: tuple[str, ...], observe: Any, target: Path) -> None:
-    sys.path.insert(0, str(target))
+    checks = {check.number: check for check in lab.checks}
+    environment = dict(os.environ)
+    sys.path.insert(0, target)
     sys.dont_write_bytecode = True  # a student's folder holds what the student put there
+    while True:
+        order = orders.get()
+        os.chdir(target)
+        os.environ.update(environment)
+        _run(checks[order["check"]], lab.files, Path(target), Path(order["directory"]), order["nonce"])
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.write(1, f"{END} {order['nonce']}\n".encode())
+
+
+def _run(check: Check, files: tuple[str, ...], target: Path, directory: Path, nonce: str) -> None:
+    with open(directory / "stack.txt", "w", encoding="utf-8") as stack:
+        faulthandler.dump_traceback_later(check.seconds - STACK_SECONDS, file=stack)
+        with open(directory / "notes.jsonl", "a", encoding="utf-8", buffering=1) as notes:
+            _observe(check, files, target, Bench(nonce, directory, notes.write))
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _observe(check: Check, files: tuple[str, ...], target: Path, bench: Bench) -> None:
     try:
+        for file in files:  # each check gets them fresh, as a process of its own would
+            sys.modules.pop(file.removesuffix(".py"), None)
         for file in files:
             bench.note("importing", file)
             importlib.import_module(file.removesuffix(".py"))
@@ -51,7 +67,7 @@ def _observe(bench: Bench, files: tuple[str, ...], observe: Any, target: Path) -
     import anyio
 
     try:
-        anyio.run(observe, bench)
+        anyio.run(check.observe, bench)
     except BaseException as error:
         bench.note("raised", _describe(error, target))
         return
@@ -72,10 +88,13 @@ def _describe(error: BaseException, target: Path) -> dict[str, Any]:
     return {"type": type(error).__name__, "text": str(error), "frames": frames}
 
 
-def _leave_with_the_self_test() -> None:
-    while os.read(0, 1024):
-        pass
-    os._exit(3)
+def _read_orders(orders: "queue.SimpleQueue[dict[str, Any]]") -> None:
+    buffer = b""
+    while chunk := os.read(0, 65536):
+        *lines, buffer = (buffer + chunk).split(b"\n")
+        for line in lines:
+            orders.put(json.loads(line))
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Benchmarks of the kit: ratios inside one interleaved run, printed, never asserted."""
