@@ -15,7 +15,7 @@ MOCKED := $(filter-out 0,$(MOCK))
 COMMAND := $(if $(QUESTION),$(LAB)/host/main.py,$(if $(MOCKED),selftest.py,$(LAB)/host/main.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help start test typecheck lint diff bench clean setup setup-dev
+.PHONY: help start test typecheck lint diff proof bench clean setup setup-dev
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -33,7 +33,10 @@ lint: setup-dev ## ruff, silent when clean
 	@$(VENV_PYTHON) -m ruff check --quiet .
 
 diff: ## starter against solution: the four hunks, in colour
-	@git --no-pager diff --no-index --no-prefix --color=always -U1 $(LAB)/starter $(LAB)/solution || test $$? -eq 1
+	@cd $(LAB) && git --no-pager diff --no-index --no-prefix --color=$(if $(NO_COLOR),never,auto) -U1 starter solution || test $$? -eq 1
+
+proof: setup-dev ## every wrong program against every check: docs/kill-matrix.md
+	@$(VENV_PYTHON) -m labkit.proof
 
 bench: setup-dev ## the benchmarks, with printed ratios
 	@$(VENV_PYTHON) -m bench

@@ -6,17 +6,15 @@ With `uv` on the path it takes a second, else venv and pip do it. What is wanted
 a stamp in .venv remembers for which pyproject.toml it was done, so that it is done once.
 """
 
-import hashlib
 import importlib.util
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+AGAIN = "LABKIT_RUN_AGAIN"  # set for the second start of a command, so that there is no third
 PACKAGES = ("anyio", "rich", "dotenv", "psutil")  # what the commands import
 
 
@@ -27,13 +25,18 @@ def packages_are_here() -> bool:
 def run_again_in_the_environment(argv: list[str]) -> int:
     """Set up if need be, then run the same command with the environment's Python."""
     try:
+        if os.environ.get(AGAIN):
+            raise SetUpFailed("the environment .venv lacks packages: delete the folder and run the same command again")
         set_up()
     except SetUpFailed as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    os.environ[AGAIN] = "1"
     command = [str(PYTHON), *argv]
     if os.name != "nt":
         os.execv(command[0], command)
+    import subprocess
+
     process = subprocess.Popen(command)
     while True:
         try:
@@ -48,6 +51,9 @@ class SetUpFailed(Exception):
 
 def set_up(group: str = "") -> None:
     """Make .venv and install the packages, or return at once when that has been done."""
+    import hashlib  # here and below: imported only by those who set up
+    import shutil
+
     stamp = VENV / f"ready-{group or 'run'}"
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted and PYTHON.exists():
@@ -77,6 +83,8 @@ def _requirements(group: str) -> list[str]:
 
 
 def _run(command: list[str]) -> None:
+    import subprocess
+
     try:
         result = subprocess.run(command, stdin=subprocess.DEVNULL)
     except OSError as error:

@@ -27,7 +27,7 @@ from labkit.lab import Check, Evidence, Lab, Missing, Raised, Verdict
 
 WORKER = Path(__file__).with_name("worker.py")
 END = b"labkit-end "  # the worker's word for "this check is through", before the nonce
-LANES = max(4, 2 * (os.cpu_count() or 1))  # workers at a time; each waits for others half of its time
+LANES = max(3, 1 + (os.cpu_count() or 1))  # workers at a time; each waits for others half of its time
 LOOK_SECONDS = 0.02  # how often a worker is looked at that neither says the word nor ends
 LAST_PRINT_SECONDS = 0.5  # how long an ended worker's output is read; another process may hold the pipe open
 PRINTED_BYTES = 4000  # kept of what a student's program prints during one check
@@ -212,7 +212,7 @@ def _gather(directory: Path, nonce: str, end: str, worker: Worker) -> Evidence:
         if isinstance(note, dict):
             notes.update(note)
     if end != "through" and "imported" not in notes:
-        how = "it did not come to an end" if end == "timeout" else f"the program ended with exit code {worker.exit_code}"
+        how = "it did not come to an end" if end == "timeout" else f"it ended with exit code {worker.exit_code}"
         frames = [f"{notes['importing']}:1"] if "importing" in notes else []
         notes["import_error"] = {"type": "import", "text": how, "frames": frames}
     raised = notes.get("import_error") or notes.get("raised")

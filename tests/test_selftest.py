@@ -142,7 +142,7 @@ def test_a_missing_file_is_named(own_tmp: Path) -> None:
         ("import no_such_module", "ModuleNotFoundError"),
         ("raise ValueError('at import')", "ValueError: at import"),
         ("raise SystemExit(0)", "SystemExit"),
-        ("import os; os._exit(0)", "the program ended with exit code 0"),
+        ("import os; os._exit(0)", "it ended with exit code 0"),
     ],
     ids=["syntax error", "missing module", "exception", "exit", "hard exit"],
 )
