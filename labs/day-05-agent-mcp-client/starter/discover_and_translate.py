@@ -69,9 +69,9 @@ def _is_tool(tool: object) -> bool:
 def model_tool_name(alias: str, tool_name: str) -> str:
     """The name under which the model knows the tool `tool_name` of the server `alias`.
 
-    It is legal for model APIs (letters, digits, "_", "-", at most MAX_NAME), the same on
-    every run, and different for any two pairs. `alias` is the client's own name for the server:
-    two servers may report the same `serverInfo.name`, two configured aliases are never the same.
+    It is legal for model APIs (letters, digits, "_", "-", at most MAX_NAME), the same on every run,
+    and different for different pairs (who forges a digest gains nothing: the registry keeps the first).
+    `alias` is the client's own name for the server, because two servers may report the same name.
     """
     # TODO 3: two servers may both have a "search". Build the name from both
     # parts, like mcp__notes__search. Replace what is not legal and cut what is
