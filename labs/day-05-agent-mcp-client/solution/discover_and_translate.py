@@ -7,8 +7,10 @@ one server only, and may be too long or too free for a model API.
 """
 
 import hashlib
+import json
 import logging
 import re
+import reprlib
 
 from protocol import PROTOCOL_VERSION, InvalidMessage, JSONObject
 from stdio_client import StdioClient
@@ -27,7 +29,7 @@ async def discover(client: StdioClient) -> JSONObject:
     result = await client.request("server/discover")
     versions = result.get("supportedVersions")
     if not isinstance(versions, list) or PROTOCOL_VERSION not in versions:
-        raise InvalidMessage(f"it speaks {versions!r:.80}, this client speaks {PROTOCOL_VERSION}")
+        raise InvalidMessage(f"it speaks {reprlib.repr(versions)}, this client speaks {PROTOCOL_VERSION}")
     return result
 
 
@@ -57,11 +59,11 @@ def read_page(result: JSONObject) -> tuple[list[JSONObject], str | None]:
     """
     tools, cursor = result.get("tools"), result.get("nextCursor")
     if not isinstance(tools, list) or not isinstance(cursor, str | None):
-        raise InvalidMessage(f"this is not a page of tools: {result!r:.200}")
+        raise InvalidMessage(f"this is not a page of tools: {reprlib.repr(result)}")
     usable = [tool for tool in tools if _is_tool(tool)]
     if len(usable) < len(tools):
         bad = [tool for tool in tools if not _is_tool(tool)]
-        log.warning("left out %d tools with no name or no inputSchema: %.200r", len(bad), bad)
+        log.warning("left out %d tools with no name or schema: %s", len(bad), reprlib.repr(bad))
     return usable, cursor
 
 
@@ -84,7 +86,8 @@ def model_tool_name(alias: str, tool_name: str) -> str:
     if clean == plain and shows_where_alias_ends:
         return plain
     # This form could be another tool's as well: a digest of both parts is not.
-    digest = hashlib.sha256(f"{alias}\n{tool_name}".encode()).hexdigest()[:8]
+    both = json.dumps([alias, tool_name])
+    digest = hashlib.sha256(both.encode()).hexdigest()[:8]
     return f"{clean[: MAX_NAME - 9]}_{digest}"
 
 

@@ -78,10 +78,12 @@ class StdioClient:
         self._env = env
         self._cwd = cwd
         self._on_notification = on_notification
+        self._life = anyio.Lock()  # start and close take turns
         self._process: Process | None = None
         self._ids = itertools.count(1)
         self._pending: dict[int, Waiter] = {}  # request id -> its waiter
-        self._writing = anyio.Lock()  # one message at a time enters the pipe
+        self._writing = anyio.Lock(fast_acquire=True)  # one message at a time enters the pipe
+        self._reading = anyio.CancelScope()  # around all that reads from this process
         self._ended = anyio.Event()  # set when no more answers can come from this process
         self._end_reason = "it has not been started"
         self._last_words = b""
@@ -93,24 +95,15 @@ class StdioClient:
 
         Raises: ServerDown when the program cannot be started.
         """
-        if self._process is not None and not self._ended.is_set():
-            return
-        await self.close()
-        self._ended = anyio.Event()
-        self._last_words = b""
-        try:
-            with anyio.CancelScope(shield=True):  # a half-started process would belong to nobody
-                process = await anyio.open_process(
-                    self.command,
-                    env=self._env,
-                    cwd=self._cwd,
-                    start_new_session=True,  # so close() can end it with all it started (POSIX only)
-                )
-        except (OSError, ValueError) as error:
-            self._end_reason = f"{self.command[0]!r} cannot be started: {error}"
-            raise ServerDown(self._end_reason) from error
-        self._process = process
-        self._tasks.start_soon(self._serve, process, self._ended)
+        # A half-started or half-closed process would belong to nobody.
+        with anyio.CancelScope(shield=True):
+            async with self._life:
+                if self._process is not None and not self._ended.is_set():
+                    return
+                await self._close()
+                self._process = await self._open()
+                self._ended = anyio.Event()
+                self._tasks.start_soon(self._serve, self._process, self._ended)
 
     async def request(
         self, method: str, params: JSONObject | None = None, *, timeout: float | None = None
@@ -141,19 +134,36 @@ class StdioClient:
 
     async def close(self) -> None:
         """End the server: close its input, wait, TERM, KILL [basic/transports/stdio]."""
+        with anyio.CancelScope(shield=True):  # a caller in a hurry must not leave a process behind
+            async with self._life:
+                await self._close()
+
+    async def _open(self) -> Process:
+        try:
+            return await anyio.open_process(
+                self.command,
+                env=self._env,
+                cwd=self._cwd,
+                start_new_session=True,  # so close() can end it with all it started (POSIX only)
+            )
+        except (OSError, ValueError) as error:
+            self._end_reason = f"{self.command[0]!r} cannot be started: {error}"
+            raise ServerDown(self._end_reason) from error
+
+    async def _close(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return
-        with anyio.CancelScope(shield=True):  # a caller in a hurry must not leave a process behind
-            if process.stdin is not None:
-                await process.stdin.aclose()
-            if not await _exits(process):
-                _end_tree(process, force=False)
-                await _exits(process)
-            _end_tree(process, force=True)  # also what the server has started and left behind
-            if await _exits(process):
+        if process.stdin is not None:
+            await process.stdin.aclose()
+        if not await _exits(process):
+            _end_tree(process, force=False)
+            await _exits(process)
+        _end_tree(process, force=True)  # also what the server has started and left behind
+        if await _exits(process):
+            with anyio.move_on_after(EXIT_SECONDS):
                 await self._ended.wait()
-                await process.aclose()
+            await process.aclose()
 
     async def _send(self, message: JSONObject) -> None:
         """The only place where bytes leave for the server."""
@@ -167,21 +177,26 @@ class StdioClient:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as error:
             with anyio.move_on_after(LAST_WORDS_SECONDS):
                 await self._ended.wait()  # then the reason tells more than "broken pipe"
+            if not self._ended.is_set():
+                self._end_reason = "it has closed its input"
+                self._reading.cancel()
+                await self._ended.wait()
             raise ServerDown(self._end_reason) from error
 
     # From the server to here
 
     async def _serve(self, process: Process, ended: anyio.Event) -> None:
         """Read until the output ends or the process dies; then fail all that still wait for it."""
-        self._end_reason = "it has closed its output"
+        self._end_reason, self._last_words = "it has closed its output", b""
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._read_stdout, process, tasks.cancel_scope)
+                self._reading = tasks.cancel_scope
+                tasks.start_soon(self._read_stdout, process)
                 tasks.start_soon(self._read_stderr, process)
                 # The death is waited for by itself: a child of the server may hold the pipes open.
                 await process.wait()
                 self._end_reason = f"it has exited with code {process.returncode}"
-                _finish_soon(tasks.cancel_scope)
+                self._finish_soon()
         finally:
             if self._last_words:
                 words = self._last_words.decode("utf-8", "replace").strip()
@@ -190,8 +205,8 @@ class StdioClient:
             for waiter in self._pending.values():
                 waiter.fail(ServerDown(self._end_reason))
 
-    async def _read_stdout(self, process: Process, scope: anyio.CancelScope) -> None:
-        """Cut the output into lines, on bytes and in linear time; then let `scope` end soon."""
+    async def _read_stdout(self, process: Process) -> None:
+        """Cut the output into lines, on bytes and in linear time."""
         assert process.stdout is not None
         line: list[bytes] = []  # the pieces of the line that has not ended yet
         size = 0
@@ -206,7 +221,12 @@ class StdioClient:
                 if size > MAX_LINE_BYTES:
                     self._end_reason = f"it has sent a line of more than {MAX_LINE_BYTES} bytes"
                     break
-        _finish_soon(scope)
+        self._finish_soon()
+
+    def _finish_soon(self) -> None:
+        """One sign of the server's end has come; the other readers get this much longer."""
+        deadline = anyio.current_time() + LAST_WORDS_SECONDS
+        self._reading.deadline = min(self._reading.deadline, deadline)
 
     async def _read_stderr(self, process: Process) -> None:
         """Keep the pipe empty, or the server would stop when it is full; remember the end of it."""
@@ -219,7 +239,7 @@ class StdioClient:
         """Hand one line's message to whom it is for. A line that is for nobody is passed over."""
         message = decode(line)
         if message is None:
-            self._keep(line)
+            self._keep(line + b"\n")
             return
         if "method" in message:
             if self._on_notification is not None:
@@ -244,11 +264,6 @@ class StdioClient:
 
     def _keep(self, words: bytes) -> None:
         self._last_words = (self._last_words + words)[-LAST_WORDS_BYTES:]
-
-
-def _finish_soon(scope: anyio.CancelScope) -> None:
-    """One sign of the server's end has come; the others get this much longer."""
-    scope.deadline = min(scope.deadline, anyio.current_time() + LAST_WORDS_SECONDS)
 
 
 async def _exits(process: Process) -> bool:

@@ -78,15 +78,23 @@ def tool_message(call: JSONObject, result: JSONObject) -> JSONObject:
 def result_text(result: JSONObject) -> str:
     """One readable text for any result; `structuredContent` only where no text repeats it."""
     content = result.get("content")
-    blocks = content if isinstance(content, list) else []
-    parts = [block_text(block) for block in blocks if isinstance(block, dict)]
-    if "structuredContent" in result and not any(block.get("type") == "text" for block in blocks):
-        parts.append(json.dumps(result["structuredContent"], ensure_ascii=False))
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    parts = [text for block in blocks if (text := block_text(block))]
+    has_text = any(block.get("type") == "text" and block.get("text") for block in blocks)
+    if "structuredContent" in result and not has_text:
+        parts.append(structured_text(result["structuredContent"]))
     text = "\n".join(parts) or "(the tool returned nothing)"
     if len(text) > MAX_RESULT_CHARACTERS:
         cut = len(text) - MAX_RESULT_CHARACTERS
         text = f"{text[:MAX_RESULT_CHARACTERS]}\n({cut} more characters were cut)"
     return text
+
+
+def structured_text(data: object) -> str:
+    try:
+        return json.dumps(data, ensure_ascii=False)
+    except RecursionError:
+        return "(structured content, nested too deep to be shown)"
 
 
 def block_text(block: JSONObject) -> str:

@@ -7,8 +7,10 @@ one server only, and may be too long or too free for a model API.
 """
 
 import hashlib
+import json
 import logging
 import re
+import reprlib
 
 from protocol import PROTOCOL_VERSION, InvalidMessage, JSONObject
 from stdio_client import StdioClient
@@ -27,7 +29,7 @@ async def discover(client: StdioClient) -> JSONObject:
     result = await client.request("server/discover")
     versions = result.get("supportedVersions")
     if not isinstance(versions, list) or PROTOCOL_VERSION not in versions:
-        raise InvalidMessage(f"it speaks {versions!r:.80}, this client speaks {PROTOCOL_VERSION}")
+        raise InvalidMessage(f"it speaks {reprlib.repr(versions)}, this client speaks {PROTOCOL_VERSION}")
     return result
 
 
@@ -52,11 +54,11 @@ def read_page(result: JSONObject) -> tuple[list[JSONObject], str | None]:
     """
     tools, cursor = result.get("tools"), result.get("nextCursor")
     if not isinstance(tools, list) or not isinstance(cursor, str | None):
-        raise InvalidMessage(f"this is not a page of tools: {result!r:.200}")
+        raise InvalidMessage(f"this is not a page of tools: {reprlib.repr(result)}")
     usable = [tool for tool in tools if _is_tool(tool)]
     if len(usable) < len(tools):
         bad = [tool for tool in tools if not _is_tool(tool)]
-        log.warning("left out %d tools with no name or no inputSchema: %.200r", len(bad), bad)
+        log.warning("left out %d tools with no name or schema: %s", len(bad), reprlib.repr(bad))
     return usable, cursor
 
 

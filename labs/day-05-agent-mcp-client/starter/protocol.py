@@ -5,6 +5,7 @@ stop in this file and in the dictionaries that are messages; the rest of the cod
 """
 
 import json
+import reprlib
 from typing import Any, TypeAlias
 
 JSONObject: TypeAlias = dict[str, Any]  # the one place where `Any` is allowed: the edge to JSON
@@ -55,10 +56,10 @@ def complete_result(result: Any) -> JSONObject:
     Raises: InvalidMessage for `input_required` (we declare no capability for it) and unknown ones.
     """
     if not isinstance(result, dict):
-        raise InvalidMessage(f"the result is not an object: {result!r:.80}")
+        raise InvalidMessage(f"the result is not an object: {reprlib.repr(result)}")
     result_type = result.get("resultType", "complete")
     if result_type != "complete":
-        raise InvalidMessage(f"this client cannot go on from a result of type {result_type!r}")
+        raise InvalidMessage(f"this client cannot go on from a {reprlib.repr(result_type)} result")
     return result
 
 
@@ -79,7 +80,7 @@ class RpcError(McpError):
     def from_wire(cls, error: Any) -> "RpcError":
         """Make one of an answer's `error`: `{"code": int, "message": str, "data": optional}`."""
         if not isinstance(error, dict):
-            return cls(0, f"the server sent a malformed error: {error!r:.80}")
+            return cls(0, f"the server sent a malformed error: {reprlib.repr(error)}")
         return cls(error.get("code", 0), error.get("message", "no message"), error.get("data"))
 
 
