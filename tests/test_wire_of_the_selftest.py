@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from kit import LAB, SOLUTION
-from labkit.lab import load_lab
-from labkit.run import Runner
 from mcp_types import _v2026_07_28 as wire_types
 from mcp_types import methods
+
+from labkit.lab import load_lab
+from labkit.run import Runner
 
 REVISION = "2026-07-28"
 Event = dict[str, Any]

@@ -1,0 +1,97 @@
+"""Run one case with one client and print its figures as JSON.
+
+usage: python -m bench.contender CLIENT CASE      (bench.clients starts it)
+
+`cpu` and `wall` are seconds per unit of the case's work, without connecting; `peak` is the most memory the
+process has held, in bytes. The server's time is not in `cpu`.
+"""
+
+import importlib
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+SERVER = [sys.executable, "-S", str(Path(__file__).with_name("fast_server.py"))]
+CALLS = 2000
+
+Work = Callable[[Any], Awaitable[int]]  # does the work with a Peer, returns how many units it was
+
+
+async def sequential(peer: Any) -> int:
+    for _ in range(CALLS):
+        await peer.call(1)
+    return CALLS
+
+
+async def concurrent(peer: Any) -> int:
+    import anyio
+
+    for _ in range(CALLS // 64):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(64):
+                tasks.start_soon(peer.call, 1)
+    return CALLS // 64 * 64
+
+
+def big(megabytes: int) -> Work:
+    async def work(peer: Any) -> int:
+        await peer.call(megabytes * 1_000_000)
+        return 1
+
+    return work
+
+
+async def listing(peer: Any) -> int:
+    rounds = 5
+    for _ in range(rounds):
+        assert await peer.list_tools() == 1000
+    return rounds
+
+
+async def nothing(peer: Any) -> int:
+    return 1
+
+
+CASES: dict[str, tuple[list[str], Work]] = {
+    "connect": ([], nothing),
+    "sequential": ([], sequential),
+    "concurrent": (["--batch", "64"], concurrent),
+    "5 MB": ([], big(5)),
+    "50 MB": ([], big(50)),
+    "list": (["--tools", "1000", "--page", "50"], listing),
+}
+
+
+async def measure(client: Any, flags: list[str], work: Work) -> dict[str, float]:
+    async with client.connect([*SERVER, *flags]) as peer:
+        await (peer.list_tools() if "--batch" in flags else peer.call(1))
+        cpu, wall = time.process_time(), time.perf_counter()
+        units = await work(peer)
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return {"cpu": cpu / units, "wall": wall / units, "peak": peak()}
+
+
+def peak() -> float:
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used * (1 if sys.platform == "darwin" else 1024)
+
+
+def main(client_name: str, case: str) -> None:
+    client = importlib.import_module(f"bench.contenders.{client_name}")
+    import anyio
+
+    if case == "import":
+        print(json.dumps({"cpu": time.process_time(), "wall": 0.0, "peak": peak()}))
+    else:
+        print(json.dumps(anyio.run(measure, client, *CASES[case])))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

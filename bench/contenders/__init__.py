@@ -1,0 +1,1 @@
+"""One module per client: `connect(command)` is an async context manager that yields a Peer."""
