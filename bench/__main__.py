@@ -1,7 +1,13 @@
-"""usage: python -m bench [ROUNDS]"""
+"""usage: python -m bench [selftest|clients] [ROUNDS]     (default: both)"""
 
 import sys
 
-from bench import selftest
+from bench import clients, selftest
 
-selftest.main(*map(int, sys.argv[1:2]))
+PARTS = {"selftest": selftest.main, "clients": clients.main}
+
+words = sys.argv[1:]
+names = [word for word in words if word in PARTS] or list(PARTS)
+rounds = [int(word) for word in words if word.isdigit()]
+for name in names:
+    PARTS[name](*rounds)

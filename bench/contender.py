@@ -59,8 +59,7 @@ CASES: dict[str, tuple[list[str], Work]] = {
     "connect": ([], nothing),
     "sequential": ([], sequential),
     "concurrent": (["--batch", "64"], concurrent),
-    "5 MB": ([], big(5)),
-    "50 MB": ([], big(50)),
+    **{f"{size} MB": ([], big(size)) for size in (1, 5, 20, 50)},
     "list": (["--tools", "1000", "--page", "50"], listing),
 }
 

@@ -7,6 +7,9 @@ back and then sends them together, last one first.
 
 import json
 import sys
+from typing import Any
+
+JSONObject = dict[str, Any]
 
 TOOL = {"name": "text", "description": "returns text", "inputSchema": {"type": "object", "properties": {}}}
 META = {"io.modelcontextprotocol/serverInfo": {"name": "fast", "version": "1"}}
@@ -16,13 +19,12 @@ def option(name: str, default: int) -> int:
     return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
 
 
-def result(method: str, params: dict[str, object], tools: list[dict[str, object]], page: int) -> dict[str, object]:
+def result(method: str, params: JSONObject, tools: list[JSONObject], page: int) -> JSONObject:
     if method == "tools/call":
         arguments = params.get("arguments") or {}
-        assert isinstance(arguments, dict)
         return {"content": [{"type": "text", "text": "x" * arguments.get("bytes", 1)}], "isError": False}
     if method == "tools/list":
-        start = int(str(params.get("cursor") or 0))
+        start = int(params.get("cursor") or 0)
         more = {"nextCursor": str(start + page)} if start + page < len(tools) else {}
         return {"tools": tools[start : start + page], **more, "ttlMs": 0, "cacheScope": "private"}
     if method == "server/discover":

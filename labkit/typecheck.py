@@ -19,7 +19,7 @@ def main() -> int:
         codes.append(_mypy([str(lab / "checks.py")], lab / "solution", lab))
         codes.extend(_mypy([str(server)]) for server in sorted((lab / "servers").glob("*.py")))
     codes.append(_mypy(["-p", "labkit"]))
-    codes.append(_mypy(["-p", "bench"]))
+    codes.append(_mypy(["-p", "bench"], find_labs()[-1] / "solution"))
     return max(codes)
 
 

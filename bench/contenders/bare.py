@@ -47,7 +47,8 @@ class Peer:
         await self.request("tools/call", {"name": "text", "arguments": {"bytes": size}})
 
     async def list_tools(self) -> int:
-        count, params = 0, {}
+        count = 0
+        params: dict[str, Any] = {}
         while True:
             page = await self.request("tools/list", params)
             count += len(page["tools"])

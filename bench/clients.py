@@ -1,0 +1,73 @@
+"""What a client costs: the solution's against the official one, and against the least that could work.
+
+Every figure comes from a process of its own (bench/contender.py), the clients in turn, so that a slow moment
+of the machine meets all alike. All talk to the same fast server and start it the same way.
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from statistics import median
+
+from bench.measure import ratio, row
+from labkit.lab import ROOT
+
+Figures = dict[str, list[float]]  # client -> one figure per round
+
+# case: (figure, unit, scale, bar against the official client, bar against the bare one); DESIGN section 6
+CASES: dict[str, tuple[str, str, float, float | None, float | None]] = {
+    "import": ("cpu", "ms", 1e3, 0.15, None),
+    "sequential": ("cpu", "µs", 1e6, 0.42, 1.25),
+    "concurrent": ("cpu", "µs", 1e6, 0.20, 1.4),
+    "list": ("cpu", "ms", 1e3, 0.30, None),
+    "5 MB": ("cpu", "ms", 1e3, 0.30, None),
+    "50 MB": ("cpu", "ms", 1e3, 0.05, None),
+}
+SLOW = {"50 MB": 1}  # rounds; the official client takes many seconds for one
+
+
+def main(rounds: int = 5) -> None:
+    clients = ["bare", "ours", "official"] + (["fast_mcp"] if importlib.util.find_spec("fastmcp") else [])
+    print(f"clients, {rounds} rounds, CPU per unit of work (one call, one list of 1000 tools in pages of 50, ...)")
+    for case, (figure, unit, scale, over_official, over_bare) in CASES.items():
+        found = figures(clients, case, SLOW.get(case, rounds))
+        for client in clients:
+            print(row(f"{case}: {client}", found[figure][client], unit, scale))
+        if over_official is not None:
+            print(ratio(f"{case}: ours / official", found[figure]["ours"], found[figure]["official"], over_official))
+        if over_bare is not None:
+            print(ratio(f"{case}: ours / bare", found[figure]["ours"], found[figure]["bare"], over_bare))
+        if case == "sequential":
+            print(ratio("peak memory: ours / official", found["peak"]["ours"], found["peak"]["official"], 0.45))
+    linear()
+
+
+def figures(clients: list[str], case: str, rounds: int) -> dict[str, Figures]:
+    found: dict[str, Figures] = {name: {client: [] for client in clients} for name in ("cpu", "wall", "peak")}
+    for _ in range(rounds):
+        for client in clients:
+            for name, value in run(client, case).items():
+                found[name][client].append(value)
+    return found
+
+
+def run(client: str, case: str) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.contender", client, case]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
+    if done.returncode != 0:
+        raise SystemExit(f"{client}, {case}: ended with {done.returncode}\n{done.stderr}")
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def linear() -> None:
+    """Cost per megabyte, for results of growing size: a flat line is a linear cost."""
+    print("our CPU per MB of one result:")
+    for size in (1, 5, 20, 50):
+        costs = [run("ours", f"{size} MB")["cpu"] / size for _ in range(3)]
+        print(f"  {size:3} MB  {median(costs) * 1e3:6.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
