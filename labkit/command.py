@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labkit.diagnose import diagnose
 from labkit.lab import ROOT, CannotRun, Lab, find_labs, find_target, load_lab, shown
 from labkit.record import JSONObject, check_record, import_record, run_record, todo_left, write_record
 from labkit.run import Runner
@@ -38,6 +39,9 @@ def main(arguments: list[str]) -> int:
         return COULD_NOT_RUN
     try:
         return _run(options, folder, lab, target, only, language)
+    except OSError as error:
+        print(f"selftest: {say('no worker', language, error=error)}", file=sys.stderr)
+        return COULD_NOT_RUN
     except KeyboardInterrupt:
         print(f"\n{say('stopped', language)}", file=sys.stderr)
         return STOPPED
@@ -87,13 +91,14 @@ def _run(options: argparse.Namespace, folder: Path, lab: Lab, target: Path, only
 
         screen = Screen(Console(highlight=False), language)
         screen.heading(folder.name, shown(target))
-        checks: list[JSONObject] = []
+        results = []
         for result in runner.results():
-            checks.append(check_record(result, lab, target, language))
+            results.append(result)
             if runner.import_error is None:
-                screen.line(checks[-1])
+                screen.line(check_record(result, lab, target, language))
     finally:
         runner.stop()
+    checks = [check_record(result, lab, target, language) for result in diagnose(results, lab)]
     error = import_record(runner.import_error, target, language) if runner.import_error else None
     record = run_record(folder, target, checks, time.monotonic() - start, error)
     if options.json is not None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+NOTES = "noted.jsonl"  # in the directory of a check's run, beside the journals: what `observe` noted
 
 
 class CannotRun(Exception):
@@ -55,6 +56,7 @@ class Evidence:
     exit_code: int | None = None
     printed: str = ""
     stack: str = ""  # where a program that did not end was, as far as it could be seen
+    _journals: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)  # those read already
 
     def need(self, key: str) -> Any:
         """A note without which nothing can be said. Raises: Missing."""
@@ -64,6 +66,15 @@ class Evidence:
 
     def journal(self, name: str) -> list[dict[str, Any]]:
         """The events that the server `name` wrote, oldest first; what cannot be read is left out."""
+        if name not in self._journals:
+            self._journals[name] = self._read_journal(name)
+        return self._journals[name]
+
+    def journals(self) -> list[str]:
+        """The names of the servers that wrote a journal."""
+        return sorted(path.stem for path in self.directory.glob("*.jsonl") if path.name != NOTES)
+
+    def _read_journal(self, name: str) -> list[dict[str, Any]]:
         try:
             lines = (self.directory / f"{name}.jsonl").read_bytes().split(b"\n")
         except OSError:
@@ -85,7 +96,7 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge says. `misconception` is an id of the lab's table; None with `passed` False: not known."""
+    """What a judge says. `misconception` is a key of the lab's table; None with `passed` False: not known."""
 
     passed: bool
     misconception: str | None = None
@@ -96,6 +107,17 @@ class Verdict:
 
 
 PASS = Verdict(True)
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """What a student may have believed: the words for it, and the pattern by which it is known."""
+
+    red: tuple[int, ...]  # the checks that it turns red when nothing else is wrong
+    page: str  # of the specification: an address below Lab.specification
+    text: Text
+    place: tuple[str, str] | None = None  # file and function to look at, when they are not the check's
+    symptom: bool = False  # it says what was seen and not why: what another check saw may explain it
 
 
 @dataclass(frozen=True)
@@ -120,7 +142,9 @@ class Lab:
 
     files: tuple[str, ...]
     checks: tuple[Check, ...]
-    misconceptions: dict[str, Text]
+    misconceptions: dict[str, Misconception]
+    specification: str = ""  # the address that the pages of the misconceptions are below
+    cause: Callable[[Evidence], Verdict | None] = lambda evidence: None  # why any check at all may be red
 
 
 @dataclass
@@ -178,12 +202,12 @@ def shown(path: Path) -> str:
         return str(path)
 
 
-def find_place(folder: Path, check: Check) -> str:
-    """`file:line` of the check's TODO, or of its function once the TODO comment is gone."""
-    file, function = check.place
+def find_place(folder: Path, check: Check, place: tuple[str, str] | None = None) -> str:
+    """`file:line` of the function `place`; else of the check's TODO, or of its function once that comment is gone."""
+    file, function = place or check.place
     lines = _read(folder / file).splitlines()
     patterns = [rf"\s*(async )?def {function}\b"]
-    if check.todo is not None:
+    if check.todo is not None and place is None:
         patterns.insert(0, rf".*#\s*TODO {check.todo}\b")
     for pattern in patterns:
         for number, line in enumerate(lines, 1):

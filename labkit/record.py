@@ -27,13 +27,17 @@ def check_record(result: Result, lab: Lab, target: Path, language: str) -> JSONO
         "expected": verdict.expected,
         "actual": verdict.actual,
         "where": "",
+        "spec": "",
+        "explained_by": result.explained_by,
         "wire": list(verdict.wire),
         "done": check.done.say(language),
         "printed": result.evidence.printed if result.evidence else "",
     }
     if result.status not in ("pass", "not_run"):
+        known = lab.misconceptions[verdict.misconception] if verdict.misconception else None
         record["message"] = _message(result, lab, language)
-        record["where"] = find_place(target, check)
+        record["where"] = find_place(target, check, known.place if known else None)
+        record["spec"] = lab.specification + known.page if known and known.page else ""
         _add_trace(record, result, target)
     return record
 
@@ -73,7 +77,10 @@ def todo_left(record: JSONObject, lab: Lab, target: Path) -> bool:
 def _message(result: Result, lab: Lab, language: str) -> str:
     verdict, evidence = result.verdict, result.evidence
     if verdict.misconception is not None:
-        return lab.misconceptions[verdict.misconception].say(language, **verdict.values)
+        text = lab.misconceptions[verdict.misconception].text.say(language, **verdict.values)
+        if result.explained_by is None:
+            return text
+        return say("explained", language, number=result.explained_by, text=text)
     if evidence is not None and evidence.raised is not None:
         return say("raised", language, type=evidence.raised.type, text=evidence.raised.text)
     if result.status == "timeout":

@@ -16,14 +16,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from labkit import processes
-from labkit.lab import Check, Evidence, Lab, Missing, Raised, Verdict
+from labkit.lab import NOTES, Check, Evidence, Lab, Missing, Raised, Verdict
 
 WORKER = Path(__file__).with_name("worker.py")
 END = b"labkit-end "  # the worker's word for "this check is through", before the nonce
@@ -43,6 +43,7 @@ class Result:
     seconds: float
     verdict: Verdict
     evidence: Evidence | None = None
+    explained_by: int | None = None  # the number of the check that saw the cause (labkit.diagnose)
 
 
 class Runner:
@@ -98,8 +99,12 @@ class Runner:
                 check = self._queue.get_nowait()
             except queue.Empty:
                 break
-            worker = worker or self._new_worker()
-            result = self._run_one(check, worker) if worker else _not_run(check)
+            try:
+                worker = worker or self._new_worker()
+                result = self._run_one(check, worker) if worker else _not_run(check)
+            except OSError as error:  # no process could be started, or the disk is full
+                self._results[check.number].set_exception(error)
+                break
             self._results[check.number].set_result(result)
             if worker and result.status != "pass":
                 self._end_worker(worker)
@@ -133,7 +138,7 @@ class Runner:
             with self._lock:
                 self._stopped = True  # the other checks would say the same
                 self.import_error = evidence.raised
-        status, verdict = _judge(check, evidence)
+        status, verdict = _judge(check, evidence, self._lab)
         return Result(check, status, time.monotonic() - start, verdict, evidence)
 
 
@@ -204,7 +209,7 @@ def _not_run(check: Check) -> Result:
 
 def _gather(directory: Path, nonce: str, end: str, worker: Worker) -> Evidence:
     notes: dict[str, Any] = {}
-    for line in _content(directory / "notes.jsonl").split(b"\n"):
+    for line in _content(directory / NOTES).split(b"\n"):
         try:
             note = json.loads(line)
         except (ValueError, RecursionError):
@@ -231,17 +236,24 @@ def _content(file: Path) -> bytes:
         return b""
 
 
-def _judge(check: Check, evidence: Evidence) -> tuple[str, Verdict]:
+def _judge(check: Check, evidence: Evidence, lab: Lab) -> tuple[str, Verdict]:
     """The judge sees every kind of end, as it may know the reason; but only "done" can be a pass."""
-    try:
-        verdict = check.judge(evidence)
-    except Missing:
-        verdict = Verdict(False)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        verdict = Verdict(False)  # the student's functions may return anything at all
+    verdict = _carefully(check.judge, evidence) or Verdict(False)
+    if evidence.end == "done" and verdict.passed:
+        return "pass", verdict
+    if verdict.misconception is None or lab.misconceptions[verdict.misconception].symptom:
+        verdict = _carefully(lab.cause, evidence) or verdict
     if evidence.end == "done":
-        return ("pass" if verdict.passed else "fail"), verdict
+        return "fail", verdict
     if verdict.misconception is None:
         verdict = Verdict(False)  # what else the judge saw is for want of the rest
     status = {"raised": "fail", "timeout": "timeout", "died": "error"}[evidence.end]
     return status, verdict
+
+
+def _carefully(judge: Callable[[Evidence], Verdict | None], evidence: Evidence) -> Verdict | None:
+    """What it says, or None where it tripped: the student's functions may have returned anything at all."""
+    try:
+        return judge(evidence)
+    except (Missing, AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return None

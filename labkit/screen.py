@@ -38,13 +38,13 @@ class Screen:
         self._console.print(line, soft_wrap=not self._console.is_terminal)
 
     def panel(self, check: JSONObject) -> None:
-        """What was done, expected and got, the wire, and where to look."""
+        """What was done, expected and got, the wire, where to look, and what to read."""
         self._print("")
         self._print(f"{RED[0]} {check['number']}  {check['title']}", style="bold red")
         self._print(check["message"])
         rows = [(key, check[key]) for key in ("done", "expected", "actual") if check[key]]
         rows += [("wire", "\n".join(check["wire"]))] if check["wire"] else []
-        rows += [("where", check["where"])] if check["where"] else []
+        rows += [(key, check[key]) for key in ("where", "spec") if check[key]]
         rows += [("printed", _first_lines(check["printed"]))] if check["printed"].strip() else []
         self._rows(rows)
 

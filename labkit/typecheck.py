@@ -17,6 +17,8 @@ def main() -> int:
             codes.append(_mypy([str(folder)]))
         codes.append(_mypy(["-p", "host"], lab / "solution", lab))
         codes.append(_mypy([str(lab / "checks.py")], lab / "solution", lab))
+        if (lab / "proof").is_dir():
+            codes.append(_mypy(["-p", "proof"], lab))
         codes.extend(_mypy([str(server)]) for server in sorted((lab / "servers").glob("*.py")))
     codes.append(_mypy(["-p", "labkit"]))
     codes.append(_mypy(["-p", "bench"], find_labs()[-1] / "solution"))

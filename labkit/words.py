@@ -28,6 +28,7 @@ WORDS: dict[str, Text] = {
     "actual": Text("got", "得到"),
     "wire": Text("wire", "线上"),
     "where": Text("where", "位置"),
+    "spec": Text("spec", "规范"),
     "printed": Text("printed", "打印"),
     "next todo": Text(
         "next: TODO {todo} at {where}; save, and run this again",
@@ -48,6 +49,7 @@ WORDS: dict[str, Text] = {
         "What was seen is not what the check demands. None of the known misconceptions fits; the evidence is below.",
         "看到的和这项检查要求的不一样，但不符合任何已知的误解；证据见下。",
     ),
+    "explained": Text("The cause can be seen in check {number}: {text}", "原因见第 {number} 项：{text}"),
     "raised": Text(
         "Your code raised {type}: {text}",
         "你的代码抛出了 {type}：{text}",
@@ -64,6 +66,7 @@ WORDS: dict[str, Text] = {
         "The program ended by itself (exit code {code}) before the check was through: an exit, or a crash.",
         "检查还没做完，程序就自己结束了（退出码 {code}）：调用了退出，或者崩溃了。",
     ),
+    "no worker": Text("the checks could not be run here: {error}", "检查无法在这里运行：{error}"),
     "stopped": Text("stopped; nothing is left running", "已停止；没有进程留下"),
 }
 

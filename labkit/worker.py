@@ -3,7 +3,7 @@
 usage: worker.py LAB_FOLDER TARGET_FOLDER   (labkit.run starts it)
 
 Each line of standard input is a JSON object {"check": number, "directory": path, "nonce": word}. The process
-judges nothing. What it sees goes line by line into DIRECTORY/notes.jsonl, so that a program that hangs or dies
+judges nothing. What it sees goes line by line into DIRECTORY/noted.jsonl, so that a program that hangs or dies
 leaves what was seen until then; a line END and the nonce on standard output says that the check is through.
 When standard input closes, the self-test is gone, and so is this process.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from labkit.lab import Bench, Check, load_lab  # noqa: E402  (the path had to come first)
+from labkit.lab import NOTES, Bench, Check, load_lab  # noqa: E402  (the path had to come first)
 
 END = "labkit-end"
 STACK_SECONDS = 2.0  # so long before the deadline the stack of a program that has not ended is written down
@@ -48,7 +48,7 @@ def main(lab_folder: str, target: str) -> None:
 def _run(check: Check, files: tuple[str, ...], target: Path, directory: Path, nonce: str) -> None:
     with open(directory / "stack.txt", "w", encoding="utf-8") as stack:
         faulthandler.dump_traceback_later(check.seconds - STACK_SECONDS, file=stack)
-        with open(directory / "notes.jsonl", "a", encoding="utf-8", buffering=1) as notes:
+        with open(directory / NOTES, "a", encoding="utf-8", buffering=1) as notes:
             _observe(check, files, target, Bench(nonce, directory, notes.write))
         faulthandler.cancel_dump_traceback_later()
 

@@ -529,6 +529,17 @@ def test_page_size_sets_how_many_tools_a_page_holds() -> None:
     assert [len(page["tools"]) for page in pages("notes", "--page-size", "9")] == [3]
 
 
+def test_page_sizes_may_differ_and_the_last_one_repeats() -> None:
+    more = ("--extra-tool", "a", "--extra-tool", "b", "--extra-tool", "c")
+    assert [len(page["tools"]) for page in pages("notes", "--page-size", "2,1,3", *more)] == [2, 1, 3]
+    assert [len(page["tools"]) for page in pages("notes", "--page-size", "3,1", *more)] == [3, 1, 1, 1]
+
+
+def test_a_cursor_shows_when_it_was_stripped() -> None:
+    cursors = [page["nextCursor"] for page in pages("notes", "--page-size", "1", "--extra-tool", "x")[:-1]]
+    assert all(cursor.endswith("=\n") for cursor in cursors) and len(set(cursors)) == 3
+
+
 def test_an_empty_page_is_the_second_and_not_the_last() -> None:
     assert [len(page["tools"]) for page in pages("notes", "--empty-page")] == [2, 0, 1]
     assert [len(page["tools"]) for page in pages("tickets", "--empty-page")] == [3, 0, 0]
@@ -569,6 +580,14 @@ def test_a_renamed_tool_answers_to_its_new_name_only() -> None:
     assert "isError" not in new["result"]
     assert old["error"]["code"] == -32602
     assert "find.all needs" in text_of(mended["result"])
+
+
+def test_a_stale_tool_is_listed_and_unknown_when_called() -> None:
+    flags = ("--extra-tool", "old", "--stale-tool", "old")
+    assert names(pages("tickets", *flags)[0])[-1] == "old"
+    stale, fresh = run("tickets", *flags, send=[call(1, "old"), call(2, "get_ticket", id="T-01")]).answers
+    assert (stale["error"]["code"], stale["error"]["message"]) == (-32602, "unknown tool: old")
+    assert "error" not in fresh
 
 
 def test_the_server_name_is_what_the_flag_says() -> None:
@@ -638,6 +657,37 @@ def test_a_delayed_answer_can_be_cancelled() -> None:
     with Peer("notes", "--delay", "tools/call=0.1") as peer:
         peer.send(call(1, "list_notes"), cancelled(1), call(2, "list_notes"))
         assert peer.receive()["id"] == 2
+
+
+def test_only_the_first_answer_is_delayed() -> None:
+    with Peer("notes", "--delay-first", "tools/call=0.1") as peer:
+        peer.send(call(1, "list_notes"), call(2, "list_notes"))
+        assert [peer.receive()["id"], peer.receive()["id"]] == [2, 1]
+
+
+@pytest.mark.parametrize("request_id, decoy", [(7, "7"), ("7", 7), (-7, None), ("seven", None)])
+def test_a_wrong_answer_under_the_id_in_its_other_form_comes_first(request_id: Any, decoy: Any) -> None:
+    send = [request(request_id, "tools/list"), request(8, "server/discover")]
+    *wrong, answer, other = run("notes", "--text-id", "tools/list", send=send).answers
+    assert [message["id"] for message in wrong] == ([] if decoy is None else [decoy])
+    assert all("answer to nobody" in text_of(message["result"]) for message in wrong)
+    assert (answer["id"], other["id"]) == (request_id, 8) and "tools" in answer["result"]
+
+
+def test_halves_of_a_line_come_one_after_the_other_and_make_the_whole() -> None:
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command("notes", ["--halves"]), stdin=pipe, stdout=pipe)
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        process.stdin.write(line_of(request(1, "tools/list")))
+        process.stdin.flush()
+        first = os.read(process.stdout.fileno(), 1_000_000)
+        assert first and b"\n" not in first
+        second = os.read(process.stdout.fileno(), 1_000_000)
+        assert second.endswith(b"\n") and json.loads(first + second)["id"] == 1
+    finally:
+        process.kill()
+        process.communicate(timeout=PATIENCE)
 
 
 def test_noise_surrounds_each_answer_with_lines_that_are_no_answers(tmp_path: Path) -> None:
@@ -726,6 +776,7 @@ WRONG_FLAGS: list[tuple[tuple[str, ...], str]] = [
     (("--journal", str(Path(__file__) / "no" / "such")), "--journal"),
     (("--page-size", "0"), "from 1 up"),
     (("--page-size", "two"), "from 1 up"),
+    (("--page-size", "2,,1"), "from 1 up"),
     (("--reverse", "tools/call"), "METHOD=N"),
     (("--reverse", "tools/call=0"), "from 1 up"),
     (("--delay", "tools/call=nan"), "seconds"),
@@ -750,4 +801,4 @@ def test_help_lists_every_flag() -> None:
     ran = run("tickets", "--help")
     assert ran.code == 0
     flags = re.findall(rb"^  (--[a-z-]+)", b"\n".join(ran.lines), re.MULTILINE)
-    assert len(flags) == 19 and b"--grandchild" in flags
+    assert len(flags) == 23 and b"--grandchild" in flags

@@ -218,4 +218,4 @@ TOOLS = [
 INSTRUCTIONS = "Personal notes. Search first; read a note when its snippet is not enough."
 
 if __name__ == "__main__":
-    serve("notes", TOOLS, INSTRUCTIONS, page_size=2)
+    serve("notes", TOOLS, INSTRUCTIONS, page_size=(2,))

@@ -11,19 +11,23 @@ usage: python notes.py [flags]     (tickets.py takes the same; METHOD is a name 
   --journal FILE          append one JSON line per event: start, received, sent, noise, exit
   --seed TEXT             the data revision shown in every tool result (default 1)
   --server-name TEXT      the name in serverInfo
-  --page-size N           tools in one page of tools/list
+  --page-size SIZES       tools in one page of tools/list; with 2,1,3 the third size is that of all later pages
   --empty-page            the second page is empty, and is not the last
   --empty-cursor          the cursor that leads to the second page is ""
   --repeat-cursor         the last page carries a cursor that leads to the last page again, for ever
   --extra-tool NAME       one more tool, which echoes its arguments (repeatable; any name)
   --rename OLD=NEW        give a tool another name (repeatable)
+  --stale-tool NAME       list the tool, but answer a call of it as if there were none (repeatable)
   --malformed-tool        tools/list also holds null and a tool without inputSchema
   --silent-on METHOD      read it, never answer it (repeatable; * means everything)
   --crash-on METHOD       exit with code 70 when it arrives (repeatable)
   --crash-at-start        exit with code 70 before reading anything
   --reverse METHOD=N      hold its answers until there are N, then write them last to first
   --delay METHOD=SECONDS  answer it that much later; meanwhile other requests are answered
+  --delay-first METHOD=SECONDS  the same, for the first such request only
+  --text-id METHOD        before each answer: a wrong one whose id is that number as a text (repeatable)
   --noise                 before each answer: a banner, a blank line, JSON that is no message, a notification
+  --halves                write each line in two halves, the second when the first has been read
   --stderr-flood N        write N bytes to stderr before reading anything
   --grandchild SECONDS    start a child process that holds stdout open that long, even after a crash
   --help                  print this text
@@ -64,6 +68,8 @@ CACHE_HINTS = {"ttlMs": 60_000, "cacheScope": "private"}  # one process never ch
 NOISE_LINES = ("mock server ready", "", '{"note": "JSON, but no message"}')
 LOG = {"level": "info", "data": "about to answer"}
 NOISE_MESSAGE = {"jsonrpc": "2.0", "method": "notifications/message", "params": LOG}
+WRONG_ANSWER = "the answer to nobody's request"
+HALF_SECONDS = 0.5  # the second half of a line waits this long for the first to be read
 MALFORMED_TOOLS = (None, {"name": "no_schema", "description": "A tool that forgot its inputSchema."})
 
 
@@ -94,8 +100,8 @@ class Tool:
         return Tool(self.shown | {"name": name}, self.run)
 
 
-def serve(name: str, tools: list[Tool], instructions: str, page_size: int | None = None) -> NoReturn:
-    """Read the command line, then serve `tools` until stdin ends; `page_size` None means one page."""
+def serve(name: str, tools: list[Tool], instructions: str, page_size: tuple[int, ...] = ()) -> NoReturn:
+    """Read the command line, then serve `tools` until stdin ends; `page_size` () means one page."""
     try:
         flags = read_flags(sys.argv[1:], server_name=name, page_size=page_size, seed="1")
         if flags.help:
@@ -199,7 +205,7 @@ class Server:
         if not isinstance(name, str):
             raise RPCError(INVALID_PARAMS, "params.name must be a string: the name of a tool")
         tool = next((tool for tool in self._tools if tool.shown["name"] == name), None)
-        if tool is None:
+        if tool is None or name in self._flags.stale_tool:
             raise RPCError(INVALID_PARAMS, f"unknown tool: {name}")
         if not isinstance(arguments, dict):
             raise RPCError(INVALID_PARAMS, "params.arguments must be an object")
@@ -223,14 +229,15 @@ class Server:
     def _answer(self, method: str, response: JSONObject) -> None:
         if method in self._flags.silent_on or "*" in self._flags.silent_on:
             return
-        if method in self._flags.delay:
+        seconds = self._flags.delay_first.pop(method, self._flags.delay.get(method))
+        if seconds is not None:
             self._delayed.append(response)
-            start_new_thread(self._answer_late, (method, response))
+            start_new_thread(self._answer_late, (seconds, method, response))
         else:
             self._answer_in_group(method, response)
 
-    def _answer_late(self, method: str, response: JSONObject) -> None:
-        time.sleep(self._flags.delay[method])
+    def _answer_late(self, seconds: float, method: str, response: JSONObject) -> None:
+        time.sleep(seconds)
         with self._lock:
             if response in self._delayed:  # else it was cancelled
                 self._delayed.remove(response)
@@ -238,6 +245,8 @@ class Server:
 
     def _answer_in_group(self, method: str, response: JSONObject) -> None:
         group = self._grouped.setdefault(method, [])
+        if method in self._flags.text_id and (decoy := with_other_id(response)):
+            self._send_message(decoy)
         group.append(response)
         if len(group) >= self._flags.reverse.get(method, 1):  # without the flag: a group of one
             for held in reversed(group):
@@ -257,8 +266,13 @@ class Server:
         self._write(to_json(message))
 
     def _write(self, line: bytes) -> None:
+        half = len(line) // 2 if self._flags.halves else 0
         try:
-            sys.stdout.buffer.write(line + b"\n")
+            if half:
+                sys.stdout.buffer.write(line[:half])
+                sys.stdout.buffer.flush()
+                wait_until_read(sys.stdout.fileno())
+            sys.stdout.buffer.write(line[half:] + b"\n")
             sys.stdout.buffer.flush()
         except OSError:  # nobody reads any more: the other way in which a client leaves
             self._exit("broken pipe", EXIT_OK)
@@ -295,6 +309,15 @@ def has_valid_id(message: Any) -> bool:
 def error_response(message: Any, error: RPCError) -> JSONObject:
     """The error on the wire; its id is null when the message had none that can be repeated."""
     return {"jsonrpc": "2.0", "id": message["id"] if has_valid_id(message) else None, "error": error.wire}
+
+
+def with_other_id(response: JSONObject) -> JSONObject | None:
+    """An answer to a request that was never sent: 7 and "7" are two ids. None: the id is no number in any form."""
+    request_id = response["id"]
+    if not str(request_id).isdecimal():
+        return None
+    other = int(request_id) if isinstance(request_id, str) else str(request_id)
+    return {"jsonrpc": "2.0", "id": other, "result": {"content": [{"type": "text", "text": WRONG_ANSWER}]}}
 
 
 def check_envelope(message: Any) -> None:
@@ -375,8 +398,11 @@ def page_table(tools: list[Tool], flags: SimpleNamespace) -> dict[str | None, JS
     shown: list[JSONObject | None] = [tool.shown for tool in tools]
     if flags.malformed_tool:
         shown[1:1] = MALFORMED_TOOLS  # near the front, so that good tools follow
-    size = flags.page_size or len(shown)
-    pages = [shown[start : start + size] for start in range(0, len(shown), size)]
+    pages, sizes = [], list(flags.page_size or [len(shown)])
+    while shown:
+        size = sizes.pop(0) if len(sizes) > 1 else sizes[0]
+        pages.append(shown[:size])
+        shown = shown[size:]
     if flags.empty_page:
         pages[1:] = [[], *(pages[1:] or [[]])]
     if len(pages) == 1 and (flags.empty_cursor or flags.repeat_cursor):
@@ -394,9 +420,25 @@ def page_table(tools: list[Tool], flags: SimpleNamespace) -> dict[str | None, JS
 
 
 def opaque_cursor(tools: list[Tool], number: int) -> str:
-    """Base64 of text that nobody makes up: a guessed or altered cursor is an error, not some other page."""
-    text = f"{number} of {','.join(tool.shown['name'] for tool in tools)}"
-    return b2a_base64(text.encode("utf-8", "backslashreplace"), newline=False).decode()
+    """Base64 of text that nobody makes up: a guessed or altered cursor is an error, not some other page.
+
+    It ends in "=" and a newline, for those who would strip it.
+    """
+    text = f"{number} of {','.join(tool.shown['name'] for tool in tools)}".encode("utf-8", "backslashreplace")
+    return b2a_base64(text + b"." * (len(text) % 3 == 0)).decode()
+
+
+def wait_until_read(pipe: int) -> None:
+    """Return when the reader has emptied the pipe, so that it gets what follows in another piece."""
+    end = time.monotonic() + HALF_SECONDS
+    try:
+        from fcntl import ioctl  # not on Windows: there the pause has to do
+        from termios import FIONREAD
+
+        while any(ioctl(pipe, FIONREAD, bytes(4))) and time.monotonic() < end:
+            time.sleep(0.001)
+    except (ImportError, OSError):
+        time.sleep(HALF_SECONDS / 10)
 
 
 def start_child(lifetime: float) -> int:
@@ -416,6 +458,10 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def sizes(text: str) -> tuple[int, ...]:
+    return tuple(whole_number(part) for part in text.split(","))
+
+
 def seconds(text: str) -> float:
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
         raise ValueError("must be a number of seconds")
@@ -431,6 +477,7 @@ KINDS: dict[str, tuple[Callable[[str], Any], Any]] = {  # a value's name -> what
     "TEXT": (str, None),
     "FILE": (journal_file, None),
     "N": (whole_number, 0),
+    "SIZES": (sizes, None),
     "SECONDS": (seconds, 0.0),
     "NAME": (str, []),
     "METHOD": (str, []),

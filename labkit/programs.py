@@ -1,0 +1,137 @@
+"""Programs that prove a lab's checks: the solution with a change, written into a folder and judged.
+
+A wrong program says which checks must go red with it, and which misconception each of them must name; all
+other checks must stay green. A right program names none: it looks different and is right. A lab keeps its
+programs in `proof/`; labkit.proof runs them all, the tests run some.
+"""
+
+import ast
+import difflib
+import re
+import shutil
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from labkit.diagnose import diagnose
+from labkit.lab import Lab
+from labkit.run import Result, Runner
+
+
+@dataclass(frozen=True)
+class Edit:
+    """`old`, which stands in the file exactly once, becomes `new`."""
+
+    file: str
+    old: str
+    new: str
+
+    def apply(self, text: str) -> str:
+        count = text.count(self.old)
+        if count != 1:
+            raise ValueError(f"{self.old!r} stands {count} times in {self.file}")
+        return text.replace(self.old, self.new)
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """The function, class or method `name` ("Class.method") becomes `new`."""
+
+    file: str
+    name: str
+    new: str
+
+    def apply(self, text: str) -> str:
+        node: ast.AST = ast.parse(text)
+        for part in self.name.split("."):
+            node = next(child for child in ast.iter_child_nodes(node) if getattr(child, "name", "") == part)
+        assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        lines = text.splitlines(keepends=True)
+        new = textwrap.indent(textwrap.dedent(self.new).strip("\n") + "\n", " " * node.col_offset)
+        return "".join([*lines[: first - 1], new, *lines[node.end_lineno :]])
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program for the checks. `red`: check -> the misconception it must name; empty: a right program."""
+
+    name: str
+    says: str  # what was changed, or believed, in a few words
+    edits: tuple[Edit | Rewrite, ...]
+    red: Mapping[int, str] = field(default_factory=dict)
+    undone: tuple[int, ...] = ()  # the TODOs that are left as they stand in the starter
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one check made of a program."""
+
+    status: str
+    misconception: str | None
+
+    @property
+    def is_red(self) -> bool:
+        return self.status not in ("pass", "not_run")
+
+
+def write(program: Program, lab_folder: Path, lab: Lab, folder: Path) -> Path:
+    """Write the program's files into a new folder. Raises: ValueError when an edit does not fit any more."""
+    folder.mkdir(parents=True)
+    for file in lab.files:
+        text = _with_holes((lab_folder / "starter" / file), (lab_folder / "solution" / file), program.undone)
+        for edit in program.edits:
+            text = edit.apply(text) if edit.file == file else text
+        (folder / file).write_text(text, encoding="utf-8")
+    return folder
+
+
+def judge(folder: Path, lab_folder: Path, lab: Lab, only: set[int]) -> dict[int, Seen]:
+    """Run these checks on the folder; what each of them, by number, made of it."""
+    return {result.check.number: seen(result) for result in results(folder, lab_folder, lab, only)}
+
+
+def seen(result: Result) -> Seen:
+    return Seen(result.status, result.verdict.misconception)
+
+
+def results(folder: Path, lab_folder: Path, lab: Lab, only: set[int]) -> list[Result]:
+    runner = Runner(lab, lab_folder, folder)
+    try:
+        runner.start(only)
+        return diagnose(list(runner.results()), lab)
+    finally:
+        runner.stop()
+
+
+def differences(program: Program, found: Mapping[int, Seen]) -> list[str]:
+    """Where what was found is not what the program says of itself; empty: all is as it should be."""
+    said = []
+    for number, one in sorted(found.items()):
+        wanted = program.red.get(number)
+        if one.status == "not_run":
+            continue
+        if one.is_red != (number in program.red):
+            said.append(f"check {number} is {one.status} ({one.misconception}), and should be {wanted or 'green'}")
+        elif one.is_red and one.misconception != wanted:
+            said.append(f"check {number} names {one.misconception}, and should name {wanted}")
+    return said
+
+
+def copy(source: Path, lab: Lab, folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    for file in lab.files:
+        shutil.copy(source / file, folder / file)
+    return folder
+
+
+def _with_holes(starter: Path, solution: Path, undone: tuple[int, ...]) -> str:
+    """The solution's text, with the starter's in the places of these TODOs."""
+    hollow, full = (path.read_text(encoding="utf-8").splitlines(keepends=True) for path in (starter, solution))
+    text: list[str] = []
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, hollow, full, autojunk=False).get_opcodes():
+        todo = re.search(r"TODO (\d)", "".join(hollow[i1:i2]))
+        is_hole = tag != "equal" and todo is not None and int(todo[1]) in undone
+        text += hollow[i1:i2] if is_hole else full[j1:j2]
+    return "".join(text)
