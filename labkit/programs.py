@@ -7,8 +7,9 @@ programs in `proof/`; labkit.proof runs them all, the tests run some.
 
 import ast
 import difflib
+import importlib
 import re
-import shutil
+import sys
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -64,39 +65,31 @@ class Program:
     undone: tuple[int, ...] = ()  # the TODOs that are left as they stand in the starter
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What one check made of a program."""
-
-    status: str
-    misconception: str | None
-
-    @property
-    def is_red(self) -> bool:
-        return self.status not in ("pass", "not_run")
+def load_programs(lab_folder: Path) -> tuple[list[Program], list[Program]]:
+    """The lab's wrong programs and its right ones."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "proof"]:
+        del sys.modules[name]  # another lab's
+    sys.path.insert(0, str(lab_folder))
+    try:
+        proof = importlib.import_module("proof")
+    finally:
+        sys.path.remove(str(lab_folder))
+    return proof.WRONG, proof.RIGHT
 
 
 def write(program: Program, lab_folder: Path, lab: Lab, folder: Path) -> Path:
     """Write the program's files into a new folder. Raises: ValueError when an edit does not fit any more."""
     folder.mkdir(parents=True)
     for file in lab.files:
-        text = _with_holes((lab_folder / "starter" / file), (lab_folder / "solution" / file), program.undone)
+        text = _with_holes(lab_folder / "starter" / file, lab_folder / "solution" / file, program.undone)
         for edit in program.edits:
             text = edit.apply(text) if edit.file == file else text
         (folder / file).write_text(text, encoding="utf-8")
     return folder
 
 
-def judge(folder: Path, lab_folder: Path, lab: Lab, only: set[int]) -> dict[int, Seen]:
-    """Run these checks on the folder; what each of them, by number, made of it."""
-    return {result.check.number: seen(result) for result in results(folder, lab_folder, lab, only)}
-
-
-def seen(result: Result) -> Seen:
-    return Seen(result.status, result.verdict.misconception)
-
-
-def results(folder: Path, lab_folder: Path, lab: Lab, only: set[int]) -> list[Result]:
+def judge(folder: Path, lab_folder: Path, lab: Lab, only: set[int]) -> list[Result]:
+    """Run these checks on the folder, as the self-test does."""
     runner = Runner(lab, lab_folder, folder)
     try:
         runner.start(only)
@@ -105,25 +98,23 @@ def results(folder: Path, lab_folder: Path, lab: Lab, only: set[int]) -> list[Re
         runner.stop()
 
 
-def differences(program: Program, found: Mapping[int, Seen]) -> list[str]:
-    """Where what was found is not what the program says of itself; empty: all is as it should be."""
+def differences(program: Program, results: list[Result]) -> list[str]:
+    """Where the results are not what the program says of itself; empty: all is as it should be."""
     said = []
-    for number, one in sorted(found.items()):
+    for result in results:
+        number, name = result.check.number, result.verdict.misconception
         wanted = program.red.get(number)
-        if one.status == "not_run":
+        if result.status == "not_run":
             continue
-        if one.is_red != (number in program.red):
-            said.append(f"check {number} is {one.status} ({one.misconception}), and should be {wanted or 'green'}")
-        elif one.is_red and one.misconception != wanted:
-            said.append(f"check {number} names {one.misconception}, and should name {wanted}")
+        if is_red(result) != (wanted is not None):
+            said.append(f"check {number} is {result.status} ({name}), and should be {wanted or 'green'}")
+        elif is_red(result) and name != wanted:
+            said.append(f"check {number} names {name}, and should name {wanted}")
     return said
 
 
-def copy(source: Path, lab: Lab, folder: Path) -> Path:
-    folder.mkdir(parents=True)
-    for file in lab.files:
-        shutil.copy(source / file, folder / file)
-    return folder
+def is_red(result: Result) -> bool:
+    return result.status not in ("pass", "not_run")
 
 
 def _with_holes(starter: Path, solution: Path, undone: tuple[int, ...]) -> str:

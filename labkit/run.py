@@ -104,7 +104,7 @@ class Runner:
                 result = self._run_one(check, worker) if worker else _not_run(check)
             except OSError as error:  # no process could be started, or the disk is full
                 self._results[check.number].set_exception(error)
-                break
+                continue
             self._results[check.number].set_result(result)
             if worker and result.status != "pass":
                 self._end_worker(worker)

@@ -513,7 +513,16 @@ async def test_a_timeout_is_told_to_the_server_once_with_the_id_of_the_request(t
     request, notice = server.received()  # and nothing is sent a second time
     assert notice.keys() == {"jsonrpc", "method", "params"}
     assert notice["method"] == "notifications/cancelled"
-    assert notice["params"] == {"requestId": request["id"], "reason": "timeout"}
+    assert notice["params"] == {"requestId": request["id"]}
+
+
+async def test_a_request_that_its_caller_cancels_is_told_to_the_server_too(tmp_path: Path) -> None:
+    async with opened(tmp_path) as server:
+        with anyio.move_on_after(SHORT) as scope:
+            await server.client.request("slow")
+        assert scope.cancelled_caught
+    request, notice = server.received()
+    assert (notice["method"], notice["params"]) == ("notifications/cancelled", {"requestId": request["id"]})
 
 
 async def test_a_timeout_stays_a_timeout_when_the_server_cannot_be_told(
@@ -643,8 +652,10 @@ async def test_an_answer_as_deep_as_the_decoder_goes_fails_its_own_request_only(
 
 
 @posix
-async def test_a_request_stuck_in_a_full_pipe_fails_when_the_server_dies(tmp_path: Path) -> None:
-    async with opened(tmp_path, ["read"], ["wait_for_signal"], ["complain", "aargh"], ["leave", 5]) as server:
+@pytest.mark.parametrize("before", [[], [["grandchild", "output"]]], ids=["alone", "a grandchild holds the output"])
+async def test_a_request_stuck_in_a_full_pipe_fails_when_the_server_dies(tmp_path: Path, before: list[Step]) -> None:
+    steps = [*before, ["read"], ["wait_for_signal"], ["complain", "aargh"], ["leave", 5]]
+    async with opened(tmp_path, *steps) as server:
         pid = (await server.client.request("who are you"))["pid"]
 
         async def end() -> None:
@@ -676,6 +687,24 @@ async def test_an_input_that_is_closed_is_told_as_such(tmp_path: Path, short_exi
         assert watch.seconds < PROMPT
         assert isinstance(raised, ServerDown)
         assert "output" not in str(raised)
+
+
+async def test_an_input_that_is_closed_fails_all_that_still_wait(tmp_path: Path, short_exit: float) -> None:
+    closed = anyio.Event()
+    steps: list[Step] = [["read"], ["close_stdin"], ["say", '{"method": "input/closed"}\n'], ["hang"]]
+    async with opened(tmp_path, *steps, on_notification=lambda _: closed.set()) as server:
+        errors: list[McpError] = []
+
+        async def ask() -> None:
+            errors.append(await failure_of(server.client.request("one")))
+
+        watch = Stopwatch()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await closed.wait()
+            errors.append(await failure_of(server.client.request("two")))
+        assert watch.seconds < PROMPT
+    assert [type(error) for error in errors] == [ServerDown, ServerDown]
 
 
 async def test_a_crash_is_noticed_while_a_grandchild_holds_the_output(tmp_path: Path) -> None:
@@ -844,6 +873,15 @@ async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path, secon
     # and `opened` has proved it
 
 
+async def test_a_restart_that_is_cancelled_leaves_no_process(tmp_path: Path, short_exit: float) -> None:
+    """The old server must first be closed, and it does not heed the end of its input."""
+    async with opened(tmp_path, ["read"], ["close_stdout"], ["hang"]) as server:
+        await failure_of(server.client.request("tools/call"))
+        with anyio.move_on_after(short_exit / 2):
+            await server.client.start()
+            await anyio.sleep_forever()
+
+
 async def test_a_start_in_a_cancelled_task_group_leaves_no_process(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     with anyio.fail_after(PATIENCE):
@@ -968,6 +1006,16 @@ async def test_a_start_during_a_close_waits_for_it_and_starts_anew(tmp_path: Pat
         assert not is_running(first) and is_running(second)
 
 
+async def test_a_close_during_a_start_closes_what_is_being_started(tmp_path: Path) -> None:
+    async with opened(tmp_path, ["serve"], start=False) as server:
+        async with anyio.create_task_group() as both:
+            both.start_soon(server.client.start)
+            both.start_soon(server.client.close)
+        assert server.client._process is None
+        assert isinstance(await failure_of(server.client.request("tools/call")), ServerDown)
+        assert server.running() == []
+
+
 async def test_a_close_that_is_cancelled_closes_all_the_same(tmp_path: Path, short_exit: float) -> None:
     async with opened(tmp_path, ["grandchild"], ["read"], ["answer", {"result": {}}], ["hang"]) as server:
         await server.client.request("tools/call")
@@ -980,6 +1028,7 @@ async def test_a_close_that_is_cancelled_closes_all_the_same(tmp_path: Path, sho
 async def test_a_cancelled_request_is_forgotten_and_its_answer_ignored(tmp_path: Path) -> None:
     steps: list[Step] = [
         ["expect", "slow"],
+        ["expect", "notifications/cancelled"],
         ["expect", "next"],
         ["answer", {"result": {"late": 1}}, 0],
         ["answer", {"result": {"right": 1}}],

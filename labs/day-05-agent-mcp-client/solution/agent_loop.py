@@ -10,6 +10,7 @@ order of the calls, whatever happened to the call: a provider refuses a history 
 """
 
 import json
+import reprlib
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,7 +61,7 @@ async def run_call(call: JSONObject, registry: ToolRegistry) -> JSONObject:
     """The result of one call; the tool is not run with arguments that are no JSON object."""
     arguments = call.get("arguments") or {}
     if not isinstance(arguments, dict):
-        return error_result(f"the arguments must be a JSON object, not {arguments!r:.200}")
+        return error_result(f"the arguments must be a JSON object, not {reprlib.repr(arguments)}")
     return await registry.call(call["name"], arguments)
 
 
@@ -76,7 +77,7 @@ def tool_message(call: JSONObject, result: JSONObject) -> JSONObject:
 
 
 def result_text(result: JSONObject) -> str:
-    """One readable text for any result; `structuredContent` only where no text repeats it."""
+    """One readable text for any result; `structuredContent` only where there is no text."""
     content = result.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     parts = [text for block in blocks if (text := block_text(block))]
@@ -104,5 +105,6 @@ def block_text(block: JSONObject) -> str:
     resource = block.get("resource", block)
     if isinstance(resource, dict) and isinstance(resource.get("text"), str):
         return str(resource["text"])
-    where = resource.get("uri", "") if isinstance(resource, dict) else ""
-    return f"({block.get('type')} content {where or block.get('mimeType', '')})"
+    where = resource.get("uri") if isinstance(resource, dict) else None
+    words = [str(block.get("type")), "content", where or block.get("mimeType")]
+    return f"({' '.join(str(word) for word in words if word)})"

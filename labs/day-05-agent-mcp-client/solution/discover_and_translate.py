@@ -29,7 +29,8 @@ async def discover(client: StdioClient) -> JSONObject:
     result = await client.request("server/discover")
     versions = result.get("supportedVersions")
     if not isinstance(versions, list) or PROTOCOL_VERSION not in versions:
-        raise InvalidMessage(f"it speaks {reprlib.repr(versions)}, this client speaks {PROTOCOL_VERSION}")
+        spoken = reprlib.repr(versions)
+        raise InvalidMessage(f"it speaks {spoken}, this client speaks {PROTOCOL_VERSION}")
     return result
 
 

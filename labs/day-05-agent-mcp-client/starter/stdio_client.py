@@ -21,7 +21,7 @@ from protocol import InvalidMessage, JSONObject, McpError, RequestTimeout, RpcEr
 from protocol import complete_result, decode, encode, request_meta
 
 REQUEST_SECONDS = 30.0  # a request waits this long for its answer unless the caller says otherwise
-NOTICE_SECONDS = 0.2  # a request that timed out tries this long to tell the server so
+NOTICE_SECONDS = 0.2  # a request that is given up tries this long to tell the server so
 LAST_WORDS_SECONDS = 0.2  # an ended server's pipes are read this long: its last answer may be there
 EXIT_SECONDS = 2.0  # close() waits this long for the exit after each step: end of input, TERM, KILL
 MAX_LINE_BYTES = 256 * 1024 * 1024  # a longer line ends this server rather than our memory
@@ -121,12 +121,17 @@ class StdioClient:
             with anyio.move_on_after(seconds):
                 await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})
                 return complete_result(await waiter.answer())
+            raise RequestTimeout(method, seconds)
+        except (RequestTimeout, anyio.get_cancelled_exc_class()):
+            await self._give_up(request_id)
+            raise
         finally:
             self._pending.pop(request_id, None)
-        with anyio.move_on_after(NOTICE_SECONDS), suppress(ServerDown):
-            notice = {"requestId": request_id, "reason": "timeout"}
-            await self.notify("notifications/cancelled", notice)
-        raise RequestTimeout(method, seconds)
+
+    async def _give_up(self, request_id: int) -> None:
+        """Tell the server that nobody waits for this answer any more [basic/patterns/cancellation]."""
+        with anyio.move_on_after(NOTICE_SECONDS, shield=True), suppress(ServerDown):
+            await self.notify("notifications/cancelled", {"requestId": request_id})
 
     async def notify(self, method: str, params: JSONObject | None = None) -> None:
         """Send a notification: it has no id and gets no answer. Raises: ServerDown."""
@@ -168,26 +173,26 @@ class StdioClient:
     async def _send(self, message: JSONObject) -> None:
         """The only place where bytes leave for the server."""
         line = encode(message)
-        pipe = None if self._process is None else self._process.stdin
-        if pipe is None or self._ended.is_set():
+        process, ended, reading = self._process, self._ended, self._reading
+        if process is None or process.stdin is None or ended.is_set():
             raise ServerDown(self._end_reason)
         try:
             async with self._writing:
-                await pipe.send(line)
+                await process.stdin.send(line)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as error:
             with anyio.move_on_after(LAST_WORDS_SECONDS):
-                await self._ended.wait()  # then the reason tells more than "broken pipe"
-            if not self._ended.is_set():
+                await ended.wait()  # then the reason tells more than "broken pipe"
+            if not ended.is_set() and process.returncode is None:
                 self._end_reason = "it has closed its input"
-                self._reading.cancel()
-                await self._ended.wait()
+                reading.cancel()
+            await ended.wait()
             raise ServerDown(self._end_reason) from error
 
     # From the server to here
 
     async def _serve(self, process: Process, ended: anyio.Event) -> None:
         """Read until the output ends or the process dies; then fail all that still wait for it."""
-        self._end_reason, self._last_words = "it has closed its output", b""
+        self._end_reason, self._last_words = "it has closed its output", b""  # until we learn better
         try:
             async with anyio.create_task_group() as tasks:
                 self._reading = tasks.cancel_scope
