@@ -1,7 +1,8 @@
 """Which servers to start: the `mcpServers` file that people already have, or the two mock servers.
 
     {"mcpServers": {"notes": {"command": "python", "args": ["notes.py"], "env": {"TOKEN": "${TOKEN:-none}"},
-                              "cwd": "servers", "timeout": 30, "disabled": false}}}
+                              "cwd": "servers", "timeout": 30, "disabled": false,
+                              "lazy": false, "description": "for the model", "trust": true}}}
 
 Two kinds of trouble are kept apart. What leaves the file as a whole in doubt (it is no JSON, an alias stands
 there twice or cannot be a prefix) is a ConfigError, and nothing starts: a guess would start the wrong
@@ -35,7 +36,10 @@ MAX_TIMEOUT = 86_400  # seconds; a day is longer than anyone waits, and what is 
 VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 VARIABLE_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 
-KNOWN_FIELDS = {"command", "args", "env", "cwd", "timeout", "disabled", "type", "transport"}
+KNOWN_FIELDS = {
+    *("command", "args", "env", "cwd", "timeout", "disabled", "type", "transport"),
+    *("lazy", "description", "trust"),
+}
 
 # What a server inherits. Not everything: our environment may hold keys that are none of its business. Not
 # nothing: a server without PATH finds neither node nor git, and one without HOME or TEMP has no place for its
@@ -63,6 +67,9 @@ class ServerConfig:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)  # all of it; not shown, it may hold keys
     cwd: str | None = None  # absolute; None: where we are ourselves
     timeout: float | None = None  # seconds for one request; None: the client's own
+    lazy: bool = False  # started only when the model asks for it
+    description: str = ""  # what the model is told of a lazy one
+    trust: bool = True  # whether its claim that a tool only reads is believed; no claim of it is worth more
 
 
 @dataclass(frozen=True)
@@ -188,10 +195,7 @@ def check_entry(entry: Any) -> None:
 
 def is_disabled(entry: JSONTable) -> bool:
     """Whether it is not to be started; then its other fields do not matter."""
-    disabled = entry.get("disabled", False)
-    if not isinstance(disabled, bool):
-        raise BadEntry("wrong_type", field="disabled", wanted="true/false", found=json_type(disabled))
-    return disabled
+    return read_flag("disabled", entry.get("disabled", False))
 
 
 def read_server(entry: JSONTable, folder: Path, environ: Mapping[str, str]) -> ServerConfig:
@@ -205,7 +209,15 @@ def read_server(entry: JSONTable, folder: Path, environ: Mapping[str, str]) -> S
     env = base_environment(environ) | read_env(entry.get("env", JSONTable([])), environ)
     cwd = read_cwd(entry["cwd"], folder, environ) if "cwd" in entry else None
     timeout = read_timeout(entry["timeout"]) if "timeout" in entry else None
-    return ServerConfig(command, args, env, cwd, timeout)
+    lazy, trust = read_flag("lazy", entry.get("lazy", False)), read_flag("trust", entry.get("trust", True))
+    description = read_string("description", entry.get("description", ""), environ)
+    return ServerConfig(command, args, env, cwd, timeout, lazy, description, trust)
+
+
+def read_flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise BadEntry("wrong_type", field=name, wanted="true/false", found=json_type(value))
+    return value
 
 
 def read_string(name: str, value: Any, environ: Mapping[str, str]) -> str:

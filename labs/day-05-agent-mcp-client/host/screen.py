@@ -9,7 +9,7 @@ import json
 import logging
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -18,9 +18,13 @@ from rich.text import Text
 from host.target import MOST_ERRORS, StudentError
 from host.words import HostError, Message, say
 
+if TYPE_CHECKING:  # it imports the target's files, and these must not run before their time
+    from host.confirm import Proposal
+
 LEAST_WIDTH = 20  # columns for a text, however narrow the terminal
 RESULT_LINES = 6  # of one result on the screen; the model gets all of it
 RESULT_CHARACTERS = 600
+ARGUMENT_CHARACTERS = 4000  # of a call that a person is to agree to, who should see all of it
 WARNING_CHARACTERS = 200
 TURNING = "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"  # signs that turn the writing direction
 
@@ -81,14 +85,27 @@ class Screen:
         if text:
             self._line(text, "italic", indent=2)
 
-    def call(self, model_name: str, way: str, arguments: object) -> None:
-        """`way`: the name on the wire and its server, or why nothing was sent."""
+    def call(self, model_name: str, way: str, arguments: object, title: str = "") -> None:
+        """`way`: the name on the wire and its server, or why nothing was sent; `title`: the person's name."""
         if not self._legend_is_shown:
             self._legend_is_shown = True
             self._line(self.say("legend"), "dim", indent=2)
         names = Text.assemble((printable(model_name), "cyan"), " -> ", (printable(way), "green"))
         self._print(names, indent=2)
-        self._line(json.dumps(arguments, ensure_ascii=False), indent=6)
+        shown = json.dumps(arguments, ensure_ascii=False)
+        self._line(f"{one_line(title)} {shown}" if title else shown, indent=6)
+
+    def proposal(self, proposal: "Proposal") -> None:
+        """What a person is to agree to; the cursor stays behind the question."""
+        arguments = json.dumps(proposal.arguments, ensure_ascii=False)
+        hidden = len(arguments) - ARGUMENT_CHARACTERS
+        self._line("")
+        self._line(self.say("proposal", title=one_line(proposal.title), way=proposal.way), "bold", indent=2)
+        self._line(arguments[:ARGUMENT_CHARACTERS], indent=6)
+        if hidden > 0:
+            self._line(self.say("hidden_arguments", count=hidden), "bold yellow", indent=6)
+        self._line(proposal.claim.text(self.language), "yellow", indent=6)
+        self._out.print(Text(f"  {self.say('run_it')}", style="bold"), end="", soft_wrap=True)
 
     def result(self, text: str, is_error: bool) -> None:
         """The beginning of one result; an error says so in the protocol's own word."""
@@ -113,7 +130,7 @@ class Screen:
         self._line(self.count("answered", steps), "dim")
 
     def warning(self, text: str) -> None:
-        self._line("! " + " ".join(text.split())[:WARNING_CHARACTERS], "dim")
+        self._line("! " + one_line(text)[:WARNING_CHARACTERS], "dim")
 
     def problem(self, message: Message) -> None:
         self._errors.print(printable(message.text(self.language)), style="bold", soft_wrap=True)
@@ -158,20 +175,28 @@ class Screen:
 
 
 class WarningLines(logging.Handler):
-    """The five files' warnings, each as one dim line of the run."""
+    """The warnings of the five files and of the host, each as one dim line of the run."""
 
     def __init__(self, screen: Screen) -> None:
         super().__init__(logging.WARNING)
         self._screen = screen
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._screen.warning(record.getMessage())
+        if isinstance(record.msg, Message):
+            self._screen.warning(record.msg.text(self._screen.language))
+        else:
+            self._screen.warning(record.getMessage())
 
 
 def beginning(text: str) -> tuple[list[str], int]:
     """The first lines of a text, and how many characters of it they leave out."""
     head = text[:RESULT_CHARACTERS].split("\n")[:RESULT_LINES]
     return head, len(text) - len("\n".join(head))
+
+
+def one_line(text: str) -> str:
+    """A server's text must not look like lines of ours."""
+    return " ".join(text.split())
 
 
 def printable(text: str) -> str:

@@ -36,6 +36,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "use the mock model, which needs no key (MOCK=1)",
         "用模拟模型，不需要密钥（MOCK=1）",
     ),
+    "help_yes": (
+        "run tools that may change something without asking (YES=1)",
+        "运行可能改动数据的工具时不再询问（YES=1）",
+    ),
     "help_lang": (
         "en or zh (LAB_LANG; default: as LC_ALL, LC_MESSAGES or LANG say)",
         "en 或 zh（LAB_LANG；默认看 LC_ALL、LC_MESSAGES、LANG）",
@@ -79,6 +83,169 @@ WORDS: dict[str, tuple[str, str]] = {
     "env_file_unreadable": (
         "{file} cannot be read: {why}; correct it, or run with MOCK=1",
         "无法读取 {file}：{why}；请改正，或用 MOCK=1 运行",
+    ),
+    "bad_base_url": (
+        "MODEL_BASE_URL (in {file} or the environment) must be an address like http://127.0.0.1:11434/v1: "
+        "http or https, a host, perhaps a path, and no user name, ? or #; MOCK=1 runs without a model",
+        "MODEL_BASE_URL（来自 {file} 或环境变量）必须是 http://127.0.0.1:11434/v1 这样的地址："
+        "http 或 https、主机名、可以有路径，不能有用户名、? 或 #；用 MOCK=1 可以不要模型",
+    ),
+    "bad_key": (
+        "MODEL_API_KEY (in {file} or the environment) holds a space or another sign that no key has: "
+        'write the key alone, without "Bearer"; MOCK=1 runs without a model',
+        "MODEL_API_KEY（来自 {file} 或环境变量）里有空格或密钥中不会有的字符："
+        "只写密钥本身，不要写“Bearer”；用 MOCK=1 可以不要模型",
+    ),
+    "bad_options": (
+        "MODEL_OPTIONS (in {file} or the environment) must be a JSON object of request fields such as "
+        '{{"temperature": 0}}, without {reserved}; MOCK=1 runs without a model',
+        "MODEL_OPTIONS（来自 {file} 或环境变量）必须是由请求字段组成的 JSON 对象，例如 "
+        '{{"temperature": 0}}，且不能有 {reserved}；用 MOCK=1 可以不要模型',
+    ),
+    # what a provider did
+    "model_retry": (
+        "the model does not answer yet ({why}); next try in {seconds} s",
+        "模型还没有回答（{why}）；{seconds} 秒后再试",
+    ),
+    "model_unreachable": (
+        "the model at {where} cannot be reached: {why}; check MODEL_BASE_URL, and that its server is running",
+        "连不上 {where} 的模型：{why}；请检查 MODEL_BASE_URL，以及服务是否在运行",
+    ),
+    "model_proxy": (
+        "the proxy for {where} cannot be used: {why}; check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY",
+        "访问 {where} 要用的代理不可用：{why}；请检查 HTTPS_PROXY、HTTP_PROXY 和 ALL_PROXY",
+    ),
+    "model_silent": (
+        "the model at {where} has sent nothing for {seconds} s",
+        "{where} 的模型已有 {seconds} 秒没有发来任何内容",
+    ),
+    "model_endless": (
+        "the model at {where} has not finished its answer after {seconds} s",
+        "{where} 的模型过了 {seconds} 秒还没有回答完",
+    ),
+    "model_broke_off": (
+        "the answer of the model at {where} broke off: {why}",
+        "{where} 的模型的回答中断了：{why}",
+    ),
+    "model_no_answer": (
+        "what {where} sent ({kind}) is not a model's answer: {text}; check MODEL_BASE_URL and MODEL_API",
+        "{where} 发来的（{kind}）不是模型的回答：{text}；请检查 MODEL_BASE_URL 和 MODEL_API",
+    ),
+    "model_error": ("the model at {where} reports an error: {why}", "{where} 的模型报告了错误：{why}"),
+    "model_key": (
+        "{where} does not accept the key (HTTP {status}): {why}; check MODEL_API_KEY",
+        "{where} 不接受密钥（HTTP {status}）：{why}；请检查 MODEL_API_KEY",
+    ),
+    "model_no_key": (
+        "{where} wants a key (HTTP {status}): {why}; MODEL_API_KEY is not set",
+        "{where} 需要密钥（HTTP {status}）：{why}；没有设置 MODEL_API_KEY",
+    ),
+    "model_not_found": (
+        "{where} does not know the model or the address (HTTP {status}): {why}; check MODEL_NAME and MODEL_BASE_URL",
+        "{where} 没有这个模型或地址（HTTP {status}）：{why}；请检查 MODEL_NAME 和 MODEL_BASE_URL",
+    ),
+    "model_no_credit": (
+        "{where} answers only paid requests (HTTP {status}): {why}",
+        "{where} 的账户余额或额度不足（HTTP {status}）：{why}",
+    ),
+    "model_moved": (
+        "{where} points to another address (HTTP {status}): {to}; write the right one into MODEL_BASE_URL",
+        "{where} 指向了另一个地址（HTTP {status}）：{to}；请在 MODEL_BASE_URL 里写正确的地址",
+    ),
+    "model_refuses": (
+        "{where} refuses the request (HTTP {status}): {why}",
+        "{where} 拒绝了请求（HTTP {status}）：{why}",
+    ),
+    "model_wait": (
+        "{where} wants us to wait {seconds} s (HTTP {status}): {why}; try again then",
+        "{where} 要求等待 {seconds} 秒（HTTP {status}）：{why}；请到时再试",
+    ),
+    "model_busy": (
+        "{where} did not answer at any try (HTTP {status}): {why}; try again later",
+        "{where} 多次尝试都没有回答（HTTP {status}）：{why}；请稍后再试",
+    ),
+    "model_unsendable": (
+        "the conversation cannot be sent to {where} as JSON: {why}",
+        "对话无法作为 JSON 发给 {where}：{why}",
+    ),
+    # how an answer ended
+    "model_cut": (
+        "(the answer ends here: the model reached the most it may write in one answer)",
+        "（回答到此为止：模型已写满一次回答的长度上限）",
+    ),
+    "model_full": (
+        "(the answer ends here: the conversation fills all that the model can hold)",
+        "（回答到此为止：对话已占满模型的上下文）",
+    ),
+    "model_filtered": (
+        "(the answer ends here: the provider's content filter stopped it)",
+        "（回答到此为止：被服务方的内容过滤拦下了）",
+    ),
+    "model_refused": ("(the model refuses to answer{why})", "（模型拒绝回答{why}）"),
+    "model_ended": (
+        "(the answer ends here: the provider gives the reason {why!r})",
+        "（回答到此为止：服务方给出的原因是 {why!r}）",
+    ),
+    # what the tools had to lose on their way to a provider (SHOW_SHAPING=1)
+    "shape_bad_name": (
+        "{tool!r} is not shown to the model: its name is not of the form that model APIs take, {legal}",
+        "{tool!r} 没有给模型看：名字不符合模型 API 要求的形式 {legal}",
+    ),
+    "shape_same_name": (
+        "a second tool named {tool!r} is not shown to the model: the first one has the name",
+        "第二个名为 {tool!r} 的工具没有给模型看：名字已被第一个占用",
+    ),
+    "shape_description": (
+        "{tool}: {where} cut to {most} characters",
+        "{tool}：{where} 截短到 {most} 个字符",
+    ),
+    "shape_true": ("{tool}: {where}: true became {{}}", "{tool}：{where}：true 改为 {{}}"),
+    "shape_never": (
+        "{tool}: {where}: left out, as no value can fit false",
+        "{tool}：{where}：没有值能符合 false，已略去",
+    ),
+    "shape_no_schema": (
+        "{tool}: {where}: not a schema; it became {{}}",
+        "{tool}：{where}：不是 schema，改为 {{}}",
+    ),
+    "shape_too_deep": (
+        "{tool}: {where}: deeper than {most} levels, left out",
+        "{tool}：{where}：超过 {most} 层，已略去",
+    ),
+    "shape_tuple": (
+        "{tool}: {where}: the list became prefixItems",
+        "{tool}：{where}：列表改为 prefixItems",
+    ),
+    "shape_any_of": ("{tool}: {where} became anyOf", "{tool}：{where} 改为 anyOf"),
+    "shape_dropped": ("{tool}: {where}: left out", "{tool}：{where}：已略去"),
+    "shape_items": (
+        "{tool}: {where}: an array without items got items {{}}",
+        "{tool}：{where}：数组缺少 items，补上 {{}}",
+    ),
+    "shape_type": ('{tool}: {where}: got "type": "object"', '{tool}：{where}：补上 "type": "object"'),
+    "shape_properties": (
+        "{tool}: {where}: got empty properties",
+        "{tool}：{where}：补上空的 properties",
+    ),
+    "shape_required": (
+        "{tool}: {where}: added, as it is required",
+        "{tool}：{where}：它是必需的，已补上",
+    ),
+    "shape_root_choice": (
+        "{tool}: {where}: {words} at the root became one list of properties",
+        "{tool}：{where}：根上的 {words} 合并成一个 properties",
+    ),
+    "shape_renamed": (
+        "{tool}: {where}: called {new} for the model",
+        "{tool}：{where}：给模型看时叫 {new}",
+    ),
+    "shape_reference": (
+        "{tool}: {where}: $ref {reference} leads nowhere and was left out",
+        "{tool}：{where}：$ref {reference} 无处可指，已略去",
+    ),
+    "shape_remote": (
+        "{tool}: {where}: $ref {reference} is not in this document and is never fetched; left out",
+        "{tool}：{where}：$ref {reference} 不在本文档内，绝不去下载；已略去",
     ),
     # the configuration file
     "file_missing": ("there is no file {file}", "没有文件 {file}"),
@@ -152,13 +319,15 @@ WORDS: dict[str, tuple[str, str]] = {
     "model": ("model", "模型"),
     "servers": ("servers", "服务器"),
     "starting": ("starting: {aliases}", "正在启动：{aliases}"),
-    "no_servers": ("no servers are configured", "没有配置服务器"),
+    "no_servers": ("there is no server to start", "没有要启动的服务器"),
     "tools_one": ("1 tool", "1 个工具"),
     "tools_many": ("{count} tools", "{count} 个工具"),
     "down": ("down: {why}", "不可用：{why}"),
     "disabled": ("disabled in the configuration", "已在配置中停用"),
+    "lazy": ("lazy: started when the model asks for it", "按需启动：模型要用时才启动"),
     "step": ("step {number}", "第 {number} 步"),
     "nothing_sent": ("(nothing was sent)", "（没有发送）"),
+    "connects": ("(connects to a server)", "（连接一个服务器）"),
     "bad_arguments": (
         "(nothing was sent: the arguments are not a JSON object)",
         "（没有发送：参数不是 JSON 对象）",
@@ -183,6 +352,65 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "stopped": ("stopped; nothing is left running", "已停止；没有进程留下"),
     "output_closed": ("stopped: nobody reads the output any more", "已停止：没有人再读取输出"),
+    # before a tool that is not marked read-only
+    "proposal": ("The model wants to run: {title} ({way})", "模型想运行：{title}（{way}）"),
+    "claim_destructive": (
+        "it may destroy something; so the server itself says ({hints}), nobody has checked it",
+        "它可能破坏数据；这是服务器自己说的（{hints}），没有人核实过",
+    ),
+    "claim_additive": (
+        "it changes something and destroys nothing; so the server itself says ({hints}), "
+        "nobody has checked it",
+        "它会改动数据，但不会破坏；这是服务器自己说的（{hints}），没有人核实过",
+    ),
+    "claim_read_only": (
+        "it only reads; so the server itself says ({hints}), "
+        "but the configuration does not trust this server",
+        "它只读取；这是服务器自己说的（{hints}），但配置里不信任这个服务器",
+    ),
+    "claim_none": (
+        "the server does not say what it changes, so it may destroy something",
+        "服务器没有说明它会改动什么，所以它可能破坏数据",
+    ),
+    "hidden_arguments": (
+        "... and {count} more characters, which are not shown",
+        "……还有 {count} 个字符没有显示",
+    ),
+    "run_it": ("Run it? [y/N] ", "要运行吗？[y/N] "),
+    "ran_by_yes": (
+        "{title} ({way}) runs without a question, because of --yes",
+        "因为有 --yes，{title}（{way}）不经询问就运行",
+    ),
+    "nobody_to_ask": (
+        "{title} ({way}) is not run: it may change something, and there is no terminal to ask at; "
+        "--yes or YES=1 allows it",
+        "{title}（{way}）没有运行：它可能改动数据，而这里没有终端可以询问；用 --yes 或 YES=1 可以允许",
+    ),
+    # what becomes of servers, and what they return
+    "server_ended": (
+        "the server {alias} is down: {why}; a call of one of its tools starts it again",
+        "服务器 {alias} 不可用：{why}；再调用它的工具时会重新启动",
+    ),
+    "server_restarted": (
+        "the server {alias} has been started again; what it kept in memory is gone",
+        "服务器 {alias} 已重新启动；它内存里的东西没有了",
+    ),
+    "server_silent": (
+        "the server {alias} has not answered {count} requests in a row; it is left alone for {seconds} s",
+        "服务器 {alias} 连续 {count} 次没有回答；{seconds} 秒内不再打扰它",
+    ),
+    "not_listed_anew": (
+        "the tools of the server {alias} have changed, but could not be listed anew: {why}",
+        "服务器 {alias} 的工具变了，但没能重新列出：{why}",
+    ),
+    "broken_output_schema": (
+        "{tool}: its outputSchema cannot be used, so results are not checked: {why}",
+        "{tool}：它的 outputSchema 无法使用，所以不检查结果：{why}",
+    ),
+    "no_structured_content": (
+        "{tool}: its outputSchema promises structuredContent, and there is none; its text is used",
+        "{tool}：它的 outputSchema 承诺有 structuredContent，却没有；改用它的文本",
+    ),
     # what the mock model says
     "mock_searches": ("I look for: {values}.", "我来查找：{values}。"),
     "mock_reads": ("I read: {values}.", "我来看：{values}。"),
