@@ -89,8 +89,11 @@ def write(program: Program, lab_folder: Path, lab: Lab, folder: Path) -> Path:
 
 
 def judge(folder: Path, lab_folder: Path, lab: Lab, only: set[int]) -> list[Result]:
-    """Run these checks on the folder, as the self-test does."""
-    runner = Runner(lab, lab_folder, folder)
+    """Run these checks on the folder as the self-test does, but one after the other.
+
+    So one worker process does for all that are green; what waits overlaps with other programs' work.
+    """
+    runner = Runner(lab, lab_folder, folder, lanes=1)
     try:
         runner.start(only)
         return diagnose(list(runner.results()), lab)

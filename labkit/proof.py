@@ -22,7 +22,7 @@ from labkit.programs import Program, differences, is_red, judge, load_programs, 
 from labkit.run import Result
 
 MATRIX = ROOT / "docs" / "kill-matrix.md"
-JOBS = 1 + (os.cpu_count() or 1)  # programs at a time; each waits half of its time
+JOBS = 2 * (os.cpu_count() or 1)  # programs at a time; each waits half of its time
 RED, GREEN = "✗", "·"
 
 
@@ -44,6 +44,9 @@ def main(arguments: list[str]) -> int:
     lab = load_lab(folder)
     wrong, right = load_programs(folder)
     programs = [*wrong, *right]
+    if misfits := [f"{program.name}: {why}" for program in programs if (why := _misfit(program, folder, lab))]:
+        print("these programs are no change of the solution any more:", *misfits, sep="\n  ")
+        return 1
     if options.programs:
         chosen = [program for program in programs if program.name in options.programs]
         for proof in run_all(chosen, folder, lab, options.jobs):
@@ -72,19 +75,32 @@ def _labs() -> list[Path]:
     return [folder for folder in reversed(find_labs()) if (folder / "proof").is_dir()]
 
 
+def _misfit(program: Program, lab_folder: Path, lab: Lab) -> str:
+    """Why the program's edits do not fit the solution as it is now, or ""."""
+    with tempfile.TemporaryDirectory(prefix="proof-") as name:
+        try:
+            folder = write(program, lab_folder, lab, Path(name) / "program")
+            for file in lab.files:
+                compile((folder / file).read_text(encoding="utf-8"), file, "exec")
+        except (ValueError, SyntaxError, StopIteration) as error:
+            return str(error)
+    return ""
+
+
 # Running
 
 
 def run_all(programs: Iterable[Program], lab_folder: Path, lab: Lab, jobs: int) -> Iterator[Proof]:
     """Each program with all checks, several programs at a time, in the order in which they finish."""
     everything = {check.number for check in lab.checks}
-    with tempfile.TemporaryDirectory(prefix="proof-") as folder, ThreadPoolExecutor(jobs) as pool:
+    with tempfile.TemporaryDirectory(prefix="proof-") as name, ThreadPoolExecutor(jobs) as pool:
 
-        def prove(program: Program) -> Proof:
-            target = write(program, lab_folder, lab, Path(folder).resolve() / program.name)
+        def prove(program: Program, target: Path) -> Proof:
             return Proof(program, judge(target, lab_folder, lab, everything))
 
-        for job in as_completed([pool.submit(prove, program) for program in programs]):
+        folder = Path(name).resolve()
+        targets = [(program, write(program, lab_folder, lab, folder / program.name)) for program in programs]
+        for job in as_completed([pool.submit(prove, *target) for target in targets]):
             yield job.result()
 
 
@@ -214,7 +230,8 @@ def _totals(lab: Lab, wrong: list[Proof], right: list[Proof]) -> list[str]:
 
 def _table(lab: Lab, heads: list[str], proofs: list[Proof], names: bool) -> list[str]:
     columns = [*heads, *(str(check.number) for check in lab.checks), *(["named"] if names else [])]
-    rows = [[proof.program.name, proof.program.says, *_marks(proof), *(_named(proof) if names else [])] for proof in proofs]
+    cells = {proof.program.name: [*_marks(proof), *(_named(proof) if names else [])] for proof in proofs}
+    rows = [[proof.program.name, proof.program.says, *cells[proof.program.name]] for proof in proofs]
     return [_row(columns), _row(["---"] * len(columns)), *map(_row, rows)]
 
 

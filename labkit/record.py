@@ -80,14 +80,21 @@ def _message(result: Result, lab: Lab, language: str) -> str:
         text = lab.misconceptions[verdict.misconception].text.say(language, **verdict.values)
         if result.explained_by is None:
             return text
-        return say("explained", language, number=result.explained_by, text=text)
+        text = say("explained", language, number=result.explained_by, text=text)
+        return f"{_raised(result, language)} {text}".strip()
     if evidence is not None and evidence.raised is not None:
-        return say("raised", language, type=evidence.raised.type, text=evidence.raised.text)
+        return _raised(result, language)
     if result.status == "timeout":
         return say("timeout", language, seconds=result.check.seconds)
     if result.status == "error" and evidence is not None:
         return say("died", language, code=evidence.exit_code)
     return say("unknown", language)
+
+
+def _raised(result: Result, language: str) -> str:
+    """The exception that came out of the student's code, or ""."""
+    raised = result.evidence.raised if result.evidence else None
+    return say("raised", language, type=raised.type, text=raised.text) if raised else ""
 
 
 def _add_trace(record: JSONObject, result: Result, target: Path) -> None:

@@ -49,8 +49,9 @@ class Result:
 class Runner:
     """One run of the self-test: `start` it, read the `results`, and always `stop` it."""
 
-    def __init__(self, lab: Lab, lab_folder: Path, target: Path) -> None:
+    def __init__(self, lab: Lab, lab_folder: Path, target: Path, lanes: int = LANES) -> None:
         self._lab = lab
+        self._width = lanes
         self._command = [sys.executable, str(WORKER), str(lab_folder), str(target)]
         self._target = target
         self._mark = processes.new_mark()
@@ -70,7 +71,7 @@ class Runner:
                 self._queue.put(check)
             else:
                 self._results[check.number].set_result(_not_run(check))
-        for _ in range(min(LANES, len(only))):
+        for _ in range(min(self._width, len(only))):
             self._lanes.append(threading.Thread(target=self._lane, daemon=True))
             self._lanes[-1].start()
 

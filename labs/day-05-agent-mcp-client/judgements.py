@@ -37,7 +37,7 @@ REQUIRED_META = (META + "protocolVersion", META + "clientCapabilities")
 EVERYWHERE = ("jsonrpc", "_meta", "resultType", "ttlMs", "cacheScope")  # not shown in wire lines
 WIRE_CHARACTERS = 230  # of a message in a wire line
 WRONG_ANSWER = "the answer to nobody's request"  # in what a server with --text-id sends
-TOO_EARLY_SECONDS = 0.05  # a request that is given up so soon was not given any time
+TOO_EARLY_SECONDS = 0.5  # a request that times out so soon, though it may wait for seconds, had no time
 REASON_CHARACTERS = 5  # a shorter text is no reason
 
 Lines = tuple[str, ...]
@@ -193,7 +193,6 @@ def _misunderstood(evidence: Evidence, server: str) -> Iterator[Verdict]:
         if message.get("id") is None and "error" in message:
             words = message["error"]["message"]
             yield fail("request_refused", "a request", words, wire(evidence, server), error=words)
-    yield from _given_up_at_once(evidence, server)
 
 
 def _is_wrong_on_purpose(evidence: Evidence, request: JSONObject) -> bool:
@@ -235,21 +234,6 @@ def _listed(evidence: Evidence, server: str) -> list[str]:
     return [tool["name"] for page in pages for tool in page if isinstance(tool, dict)]
 
 
-def _given_up_at_once(evidence: Evidence, server: str) -> Iterator[Verdict]:
-    """Requests that were given up within milliseconds."""
-    asked_at: dict[Any, float] = {}
-    for entry in evidence.journal(server):
-        message = entry.get("message")
-        if entry.get("event") != "received" or not isinstance(message, dict):
-            continue
-        if "id" in message:
-            asked_at[message["id"]] = entry["at"]
-        request_id = (message.get("params") or {}).get("requestId")
-        if request_id in asked_at and entry["at"] - asked_at[request_id] < TOO_EARLY_SECONDS:
-            lines = wire(evidence, server)
-            yield fail("deadline_too_early", "time for an answer", "notifications/cancelled at once", lines)
-
-
 # 1 discovery
 
 
@@ -285,6 +269,8 @@ def _judge_discover(evidence: Evidence, server: str, if_unheard: str) -> Verdict
         return fail("not_discovered", "server/discover", shown(said), wire(evidence, server), server=server)
     if not messages(evidence, server, "received") and messages(evidence, "tickets", "received"):
         return fail("stderr_not_read", expected, shown(said), wire(evidence, server))
+    if _had_no_time(said):
+        return fail("deadline_too_early", expected, shown(said), lines)
     sent = result_of(evidence, server, asked[0]) if asked else {}
     has_missed_it = evidence.raised is not None or (sent and said["seconds"] >= ECHO_SECONDS)
     if asked and has_missed_it and "returned" not in said:
@@ -313,25 +299,38 @@ def _judge_echo(evidence: Evidence, number: int) -> Verdict:
     if "returned" in seen:
         is_sent = seen["returned"] in [message.get("result") for message in messages(evidence, "tickets", "sent")]
         return fail("answer_to_wrong_request" if is_sent else None, expected, shown(seen), lines)
-    return fail(_why_unanswered(evidence, asked), expected, shown(seen), lines)
+    return fail(_why_unanswered(evidence, asked, seen), expected, shown(seen), lines)
 
 
-def _why_unanswered(evidence: Evidence, asked: list[JSONObject]) -> str | None:
+def _why_unanswered(evidence: Evidence, asked: list[JSONObject], seen: JSONObject) -> str | None:
     """Why a caller among three got no answer, by how the others fared."""
     got = [number for number in range(len(TEXTS)) if "returned" in evidence.notes.get(f"answer {number}", {})]
-    if not got and evidence.need("tickets says")["seconds"] >= ECHO_SECONDS:
-        return "chunk_taken_for_line"
-    received = [message.get("method") for message in messages(evidence, "tickets", "received")]
-    given_up = "notifications/cancelled"
-    before = received[: received.index(given_up)] if given_up in received else received
     ids = [request["id"] for request in asked]
+    discovered = requests(evidence, "tickets", "server/discover")
+    if not asked or not discovered or "error" in answer_to(evidence, "tickets", asked[0]):
+        return None
     if len(ids) > len(set(map(str, ids))):
         return "id_used_twice"
-    if before.count("tools/call") < len(TEXTS):
+    if seen["seconds"] < ECHO_SECONDS:
+        return "deadline_too_early" if _had_no_time(seen) else None
+    if not got and evidence.need("tickets says")["seconds"] >= ECHO_SECONDS:
+        return "chunk_taken_for_line" if result_of(evidence, "tickets", discovered[0]) else None
+    if _requests_before_one_was_given_up(evidence, ids) < len(TEXTS):
         return "one_request_at_a_time"
-    if got == [0, 2]:
-        return "line_cut_at_other_characters"
-    return "one_waiter_for_all"
+    return "line_cut_at_other_characters" if got == [0, 2] else "one_waiter_for_all"
+
+
+def _had_no_time(seen: JSONObject) -> bool:
+    return "Timeout" in seen.get("raised", "") and seen["seconds"] < TOO_EARLY_SECONDS
+
+
+def _requests_before_one_was_given_up(evidence: Evidence, ids: list[Any]) -> int:
+    count = 0
+    for message in messages(evidence, "tickets", "received"):
+        if (message.get("params") or {}).get("requestId") in ids:
+            break
+        count += message.get("id") in ids
+    return count
 
 
 # 2 errors

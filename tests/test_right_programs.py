@@ -1,0 +1,27 @@
+"""Right programs that look different are green. `make proof` runs them all; here runs a third of them, whole."""
+
+from pathlib import Path
+
+import pytest
+from kit import ALL, LAB
+
+from labkit.lab import load_lab
+from labkit.programs import Program, differences, judge, load_programs, write
+
+LAB_ = load_lab(LAB)
+_, RIGHT = load_programs(LAB)
+
+
+@pytest.mark.parametrize("program", RIGHT[::3], ids=lambda program: program.name)
+def test_it_is_green_in_every_check(tmp_path: Path, program: Program) -> None:
+    folder = write(program, LAB, LAB_, tmp_path / program.name)
+
+    assert differences(program, judge(folder, LAB, LAB_, set(ALL))) == []
+
+
+@pytest.mark.parametrize("program", RIGHT, ids=lambda program: program.name)
+def test_it_is_still_a_change_of_the_solution(tmp_path: Path, program: Program) -> None:
+    folder = write(program, LAB, LAB_, tmp_path / program.name)
+
+    for file in LAB_.files:
+        compile((folder / file).read_text(encoding="utf-8"), file, "exec")
