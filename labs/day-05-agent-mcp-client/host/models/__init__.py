@@ -5,20 +5,24 @@ The choice needs no target: who has configured nothing hears so before anything 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from host.models.mock import MockModel
 from host.words import HostError, shown
 
 if TYPE_CHECKING:  # only for the type checker: the student's code must not run before its time
     from agent_loop import Model
+    from protocol import JSONObject
 
-SETTINGS = ("MODEL_API", "MODEL_BASE_URL", "MODEL_NAME", "MODEL_API_KEY")
+SETTINGS = ("MODEL_API", "MODEL_BASE_URL", "MODEL_NAME", "MODEL_API_KEY", "MODEL_OPTIONS", "SHOW_SHAPING")
 NEEDED = ("MODEL_API", "MODEL_NAME")  # a local server wants no key
+RESERVED = ("model", "messages", "system", "tools", "stream")  # fields of a request that are ours
 
 
 @dataclass(frozen=True)
@@ -28,10 +32,26 @@ class ModelSettings:
     name: str
     base_url: str | None  # None: the API's own
     api_key: str | None = field(repr=False)  # whoever prints the settings must not print the key
+    options: JSONObject = field(default_factory=dict)  # further fields of each request
+    show_shaping: bool = False  # say what the tools had to lose on their way to the provider
+
+
+def openai(settings: ModelSettings) -> Model:
+    from host.models.openai_chat import OpenAIChat  # imported late: the mock model needs no HTTP
+    from host.models.real import RealModel
+
+    return RealModel(OpenAIChat(), settings)
+
+
+def anthropic(settings: ModelSettings) -> Model:
+    from host.models.anthropic_messages import AnthropicMessages
+    from host.models.real import RealModel
+
+    return RealModel(AnthropicMessages(), settings)
 
 
 # MODEL_API -> what makes a model from the settings. A real API enters here, and nowhere else.
-ADAPTERS: dict[str, Callable[[ModelSettings], Model]] = {}
+ADAPTERS: dict[str, Callable[[ModelSettings], Model]] = {"openai": openai, "anthropic": anthropic}
 
 
 class ModelNotConfigured(HostError):
@@ -44,16 +64,50 @@ def choose_model(mock: bool, environ: Mapping[str, str], env_file: Path) -> Mode
         return MockModel()
     settings = read_settings(environ, env_file)
     file = shown(env_file)
-    if not any(settings.values()):
+    if not any(settings[name] for name in SETTINGS if name.startswith("MODEL_")):
         raise ModelNotConfigured("no_model", file=file)
     if missing := [name for name in NEEDED if not settings[name]]:
         raise ModelNotConfigured("half_a_model", missing=", ".join(missing), file=file)
-    api = settings["MODEL_API"]
+    api = settings["MODEL_API"].lower()
     if api not in ADAPTERS:
         known = ", ".join(sorted(ADAPTERS)) or "-"
         raise ModelNotConfigured("unknown_api", api=api, known=known, file=file)
+    return ADAPTERS[api](check_settings(settings, file))
+
+
+def check_settings(settings: Mapping[str, str], file: str) -> ModelSettings:
+    """What has been written, in its types. Raises: ModelNotConfigured, naming the variable and never its value."""
     base_url, key = settings["MODEL_BASE_URL"] or None, settings["MODEL_API_KEY"] or None
-    return ADAPTERS[api](ModelSettings(settings["MODEL_NAME"], base_url, key))
+    if base_url is not None and not is_base_url(base_url):
+        raise ModelNotConfigured("bad_base_url", file=file)
+    if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+        raise ModelNotConfigured("bad_key", file=file)  # it would not fit into a header, and the error would show it
+    options = read_options(settings["MODEL_OPTIONS"] or "{}")
+    if options is None:
+        raise ModelNotConfigured("bad_options", file=file, reserved=", ".join(RESERVED))
+    show_shaping = settings["SHOW_SHAPING"] not in ("", "0")
+    return ModelSettings(settings["MODEL_NAME"], base_url, key, options, show_shaping)
+
+
+def is_base_url(text: str) -> bool:
+    """Whether it is an address without anything secret in it: it will be shown."""
+    try:
+        url = urlsplit(text)
+        has_host = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:  # a port that is no number, half an IPv6 address
+        return False
+    is_plain = "@" not in url.netloc and not set(text) & set("?#\\ ") and text.isprintable()
+    return has_host and is_plain
+
+
+def read_options(text: str) -> JSONObject | None:
+    """The fields in MODEL_OPTIONS; None when they cannot be used."""
+    try:
+        options = json.loads(text)
+        json.dumps(options, allow_nan=False)
+    except (ValueError, RecursionError):
+        return None
+    return options if isinstance(options, dict) and not set(RESERVED) & set(options) else None
 
 
 def read_settings(environ: Mapping[str, str], env_file: Path) -> dict[str, str]:
