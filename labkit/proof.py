@@ -181,7 +181,7 @@ def matrix(lab_name: str, lab: Lab, wrong: list[Proof], right: list[Proof]) -> s
             "# Kill matrix",
             "",
             f"What the {len(lab.checks)} checks of `{lab_name}` make of programs that are known to be wrong or right."
-            " Written by `make proof`, compared by `make proof CHECK=1`; do not edit.",
+            " Written by `make proof`; `python -m labkit.proof --check` says whether it is stale. Do not edit.",
             "",
             f"`{RED}` is red, `{GREEN}` is green. A wrong program must be red exactly where it says, and each of its"
             " red checks must name its misconception (labs/*/misconceptions.py). A right program must be green"

@@ -148,13 +148,14 @@ def wait_for_signal() -> None:
     signal.sigwait({signal.SIGUSR1})
 
 
-def grandchild(*, ignoring_term: bool = False) -> None:
-    """Start a process that holds our three pipes open."""
+def grandchild(pipes: str = "all", *, ignoring_term: bool = False) -> None:
+    """Start a process that holds our three pipes open, or our output only."""
     import subprocess  # here, because it would make each of many starts slower
 
     ignore = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " if ignoring_term else ""
     code = f"{ignore}print(end='', flush=True); import time; time.sleep({LIFETIME})"
-    note(pid=subprocess.Popen([sys.executable, "-IS", "-c", code]).pid)
+    stdin = None if pipes == "all" else subprocess.DEVNULL
+    note(pid=subprocess.Popen([sys.executable, "-IS", "-c", code], stdin=stdin).pid)
 
 
 def stubborn_grandchild() -> None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from host_world import Server, opened, tool
+from host_world import PATIENCE, Server, opened, tool
 from kit import LAB, ROOT
 
 from host.confirm import Proposal, claim, is_read_only, person_at_terminal, propose, title
@@ -243,8 +245,11 @@ def at_terminal(words: list[str], typed: str | None, early: str = "") -> tuple[i
 
     pid, terminal = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests may have turned it off
         os.execve(words[0], words, environment(TERM="dumb", COLUMNS="200"))
     sent = b""
+    guard = threading.Timer(PATIENCE, os.kill, (pid, signal.SIGKILL))
+    guard.start()
     os.write(terminal, early.encode())
     try:
         while part := os.read(terminal, 65536):
@@ -257,6 +262,7 @@ def at_terminal(words: list[str], typed: str | None, early: str = "") -> tuple[i
                 typed = None
     except OSError:  # Linux ends a terminal in this way
         pass
+    guard.cancel()
     os.close(terminal)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), sent.decode().replace("\r\n", "\n")
 

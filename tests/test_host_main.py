@@ -1,4 +1,4 @@
-"""The command as a person runs it: with the two mock servers, with servers that fail, and with students' folders in
+"""The command as a person runs it: with the mock servers, with servers that fail, with folders of students in
 which something is wrong. What it shows, its exit codes, and that it leaves no process behind.
 """
 
@@ -23,7 +23,7 @@ MAIN = LAB / "host" / "main.py"
 NOTES, TICKETS = (str(LAB / "servers" / name) for name in ("notes.py", "tickets.py"))
 LOGIN = "which open tickets mention the login bug, and do my notes say anything about it?"
 LOGIN_ZH = "哪些未关闭的工单提到了登录问题？我的笔记里有没有相关内容？"
-OURS = re.compile("MODEL_|MOCK|QUESTION|TARGET|CONFIG|MAX_STEPS|LAB_LANG|LC_|LANG|NO_COLOR|FORCE_|TERM|COLUMNS")
+OURS = re.compile("MODEL_|MOCK|QUESTION|TARGET|CONFIG|MAX_STEPS|LAB_LANG|LC_|LANG|NO_|FORCE_|TERM|COLUMNS")
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="signals and terminals of POSIX")
 
@@ -38,7 +38,7 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, str(MAIN), *map(str, arguments)]
 
 
-def run(*arguments: object, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: object, cwd: Path = ROOT, **variables: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command(*arguments),
         stdin=subprocess.DEVNULL,
@@ -50,7 +50,10 @@ def run(*arguments: object, cwd: Path = ROOT, **variables: str) -> subprocess.Co
     )
 
 
-def ask(question: str, *arguments: object, target: object = "solution", **variables: str) -> Any:
+def ask(
+    question: str, *arguments: object, target: object = "solution", **variables: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run it with the mock model; `variables` are those of the environment, and `cwd`."""
     return run(question, "--mock", "--target", target, *arguments, **variables)
 
 
@@ -125,7 +128,7 @@ def test_an_error_result_is_marked_and_the_model_goes_on_from_it(question: str) 
         ("zh", "没有答案：到了 1 步的上限；用 --max-steps 10 或 MAX_STEPS=10 可以走更多步\n"),
     ],
 )
-def test_the_step_limit_ends_the_turn_without_an_answer_and_says_how_to_raise_it(language: str, said: str) -> None:
+def test_the_step_limit_ends_the_turn_and_is_told_with_the_way_to_raise_it(language: str, said: str) -> None:
     done = ask(LOGIN, MAX_STEPS="1", LAB_LANG=language)
     assert done.returncode == 1
     assert done.stdout.endswith(said)
@@ -158,7 +161,7 @@ def test_the_target_s_folder_stays_as_clean_as_it_was(tmp_path: Path) -> None:
 
 
 def test_the_variables_of_make_start_are_the_defaults(tmp_path: Path) -> None:
-    variables = {"QUESTION": "T-99", "TARGET": "solution", "MOCK": "1", "MAX_STEPS": "1"}
+    variables: dict[str, Any] = {"QUESTION": "T-99", "TARGET": "solution", "MOCK": "1", "MAX_STEPS": "1"}
     done = run(CONFIG=str(configure(tmp_path, mine=[TICKETS])), **variables)
     assert done.returncode == 1
     assert "mcp__mine__get_ticket -> get_ticket @ mine" in done.stdout
@@ -166,9 +169,9 @@ def test_the_variables_of_make_start_are_the_defaults(tmp_path: Path) -> None:
 
 def test_an_option_goes_before_its_variable(tmp_path: Path) -> None:
     config = configure(tmp_path, mine=[TICKETS])
-    arguments = ("T-98", "--target", "solution", "--config", config, "--max-steps", "1", "--lang", "en", "--mock")
-    variables = {"QUESTION": "T-99", "TARGET": "nowhere", "CONFIG": "none.json", "MAX_STEPS": "9", "MOCK": "0"}
-    done = run(*arguments, **variables, LAB_LANG="zh")
+    arguments = ("T-98", "--target", "solution", "--config", config, "--max-steps", "1", "--mock")
+    variables: dict[str, Any] = {"QUESTION": "T-99", "TARGET": "nowhere", "CONFIG": "none.json"}
+    done = run(*arguments, "--lang", "en", **variables, MAX_STEPS="9", MOCK="0", LAB_LANG="zh")
     assert done.returncode == 1
     assert "question  T-98\n" in done.stdout
 
@@ -211,13 +214,13 @@ def test_without_a_question_and_without_a_terminal_it_says_so() -> None:
         ("MODEL_API_KEY=sk-secret\n", {}, "MODEL_API, MODEL_NAME is missing", "a key alone"),
         ("MODEL_API=nope\nMODEL_NAME=m\nMODEL_API_KEY=sk-secret\n", {}, "MODEL_API=nope", "an unknown API"),
         ("MODEL_NAME=m\n", {"MODEL_API": "nope"}, "MODEL_API=nope", "one part from the environment"),
-        ("MODEL_API=x\nnot a setting\nMODEL_NAME=m\n", {}, ", line 2: this is not NAME=value", "a broken line"),
+        ("MODEL_API=x\nno setting\nMODEL_NAME=m\n", {}, ", line 2: this is not NAME=value", "a broken line"),
         ('MODEL_API="x\n', {}, ", line 1: this is not NAME=value", "an open quotation mark"),
         ("MODEL_API=x\n".encode("utf-16"), {}, "cannot be read", "another encoding"),
     ],
 )
 def test_without_a_usable_model_one_sentence_names_the_file_and_the_way_out(
-    tmp_path: Path, text: str | bytes | None, variables: dict[str, str], said: str, reason: str
+    tmp_path: Path, text: str | bytes | None, variables: dict[str, Any], said: str, reason: str
 ) -> None:
     env_file = tmp_path / ".env"
     if text is not None:
@@ -260,34 +263,27 @@ def test_a_target_may_have_any_path_and_be_given_from_where_one_is(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "place", "said", "reason"),
+    ("file", "old", "new", "said", "reason"),
     [
-        ("registry.py", "class ToolRegistry:", "class ToolRegistry(:", "registry.py:", "SyntaxError:", "no Python"),
-        ("protocol.py", "import json\n", "import jsn\n", "protocol.py:", "No module named 'jsn'", "a bad import"),
-        ("protocol.py", "import json\n", "import json\n1 / 0\n", "protocol.py:", "ZeroDivisionError", "at import"),
-        ("protocol.py", "import json\n", "import json\nexit(3)\n", "protocol.py:", "SystemExit: 3", "an exit"),
-        ("agent_loop.py", "MAX_STEPS =", "MOST_STEPS =", "agent_loop.py", "'MAX_STEPS'", "a name that is gone"),
-        ("registry.py", "self._rebuild()", "self._build()", "registry.py:", "'_build'", "in the refresh"),
-        ("agent_loop.py", "calls = message", "calls = mesage", "agent_loop.py:", "'mesage'", "in the loop"),
-        ("agent_loop.py", "calls = message", "exit(); calls = message", "agent_loop.py:", "SystemExit", "an exit"),
-        ("stdio_client.py", "decode(line)", "decode(lin)", "stdio_client.py:", "'lin'", "in the reader's task"),
-        (
-            "discover_and_translate.py",
-            'plain = f"',
-            'plain = model_tool_name(alias, "x") + f"',
-            "discover_and_translate.py:",
-            "RecursionError",
-            "a thousand frames",
-        ),
+        ("registry.py", "class ToolRegistry:", "class ToolRegistry(:", "SyntaxError:", "no Python"),
+        ("protocol.py", "import json\n", "import jsn\n", "No module named 'jsn'", "a bad import"),
+        ("protocol.py", "import json\n", "import json\n1 / 0\n", "ZeroDivisionError", "an error at import"),
+        ("protocol.py", "import json\n", "import json\nexit(3)\n", "SystemExit: 3", "an exit at import"),
+        ("agent_loop.py", "MAX_STEPS =", "MOST_STEPS =", "'MAX_STEPS'", "a name that is gone"),
+        ("registry.py", "self._rebuild()", "self._build()", "'_build'", "an error in the refresh"),
+        ("agent_loop.py", "calls = message", "calls = mesage", "'mesage'", "an error in the loop"),
+        ("agent_loop.py", "calls = message", "exit(); calls = message", "SystemExit", "an exit in the loop"),
+        ("stdio_client.py", "decode(line)", "decode(lin)", "'lin'", "an error in the reader's task"),
+        ("agent_loop.py", "parts = [", "parts = result_text(result) or [", "RecursionError", "1000 frames"),
     ],
 )
 def test_an_error_of_the_student_s_is_shown_by_the_student_s_own_lines(
-    world: Path, file: str, old: str, new: str, place: str, said: str, reason: str
+    world: Path, file: str, old: str, new: str, said: str, reason: str
 ) -> None:
     target = wrong(world / "student", file, old, new)
     done = ask("T-99", "--config", configure(world, mine=marked(world, TICKETS)), target=target)
     assert done.returncode == 2, reason
-    assert place in done.stderr and said in done.stderr, reason
+    assert f"  {file}" in done.stderr and said in done.stderr, reason
     assert "Traceback" not in done.stderr and "host" not in done.stderr and "anyio" not in done.stderr
     assert done.stderr.count("\n") < 12, "the last lines only"
 
@@ -314,10 +310,11 @@ def test_what_a_student_prints_does_no_harm(tmp_path: Path) -> None:
 
 
 def test_servers_that_cannot_be_used_are_named_to_the_person_and_to_the_model(world: Path) -> None:
+    silent = marked(world, NOTES, "--silent-on", "*")
     entries = {
         "gone": {"command": "no-such-program"},
         "crashes": {"command": sys.executable, "args": marked(world, NOTES, "--crash-at-start")},
-        "silent": {"command": sys.executable, "args": marked(world, NOTES, "--silent-on", "*"), "timeout": 0.2},
+        "silent": {"command": sys.executable, "args": silent, "timeout": 0.2},
         "bad": {"command": sys.executable, "timeout": "long"},
         "off": {"command": "no-such-program", "disabled": True},
         "good": {"command": sys.executable, "args": marked(world, TICKETS), "colour": "blue"},
@@ -329,7 +326,7 @@ def test_servers_that_cannot_be_used_are_named_to_the_person_and_to_the_model(wo
     for part in (
         "  gone     down: 'no-such-program' cannot be started",
         "  crashes  down: it has exited with code 70",
-        "  silent   down: no answer to server/discover within 0.2 s\n",
+        "  silent   down: no answer to server/discover",
         "  bad      down: timeout must be number, not string\n",
         "  off      disabled in the configuration\n",
         "  good     3 tools\n",
@@ -352,7 +349,7 @@ def test_a_server_that_dies_in_a_call_costs_that_call_only(world: Path) -> None:
 def test_without_any_server_the_model_says_that_it_has_no_tools(tmp_path: Path) -> None:
     done = ask("hello", "--config", configure(tmp_path))
     assert done.returncode == 0
-    assert "no servers are configured" in done.stdout and "I was given no tools" in done.stdout
+    assert "there is no server to start" in done.stdout and "I was given no tools" in done.stdout
 
 
 def test_a_configuration_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
@@ -368,7 +365,7 @@ def test_a_configuration_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> 
 WILD_SERVER = '''
 import json, sys
 TEXT = "\\x1b[31mred\\x1b[0m [bold]text[/bold] \\u202eturned\\n" + "line\\n" * 20 + "x" * 5000
-TOOL = {"name": "search", "description": "Search.", "inputSchema": {
+TOOL = {"name": "search", "description": "Search.", "annotations": {"readOnlyHint": True}, "inputSchema": {
     "type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}}
 for line in sys.stdin:
     message = json.loads(line)
@@ -390,6 +387,12 @@ def test_a_result_is_cut_and_cannot_steer_the_terminal(world: Path) -> None:
     steps = done.stdout.partition("\nanswer\n")[0]
     assert steps.count("      line\n") == 5
     assert re.search(r"\.\.\. \d+ more characters", steps)
+
+
+def run_script(script: str) -> subprocess.CompletedProcess[str]:
+    """Run this program of a test's own; its arguments are the lab and the target."""
+    words = [sys.executable, "-c", script, str(LAB), str(SOLUTION)]
+    return subprocess.run(words, capture_output=True, encoding="utf-8", env=environment(), timeout=30)
 
 
 SCRIPTED_TURN = '''
@@ -422,8 +425,7 @@ screen.end(turn.answer, turn.steps)
 
 
 def test_a_call_that_reaches_no_server_says_that_nothing_was_sent() -> None:
-    script = [sys.executable, "-c", SCRIPTED_TURN, str(LAB), str(SOLUTION)]
-    done = subprocess.run(script, capture_output=True, encoding="utf-8", env=environment(PYTHONUTF8="1"), timeout=30)
+    done = run_script(SCRIPTED_TURN)
     assert done.stderr == ""
     assert "  made_up -> (nothing was sent)\n" in done.stdout
     assert "isError: there is no tool named 'made_up'" in done.stdout
@@ -493,7 +495,8 @@ def test_no_question_at_the_prompt_is_said_and_ctrl_c_there_is_no_traceback(type
 def test_a_reader_that_goes_away_ends_the_run_without_a_traceback(world: Path) -> None:
     config = configure(world, tickets=marked(world, TICKETS))
     words = command("T-99", "--mock", "--target", "solution", "--config", config)
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, env=environment(), **pipes) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.readline()
         process.stdout.close()
@@ -505,7 +508,7 @@ def test_a_reader_that_goes_away_ends_the_run_without_a_traceback(world: Path) -
 
 
 def interrupted(world: Path, *signals: signal.Signals, target: Path = SOLUTION, stop_at: str = "->") -> str:
-    """Start a turn that would wait for 30 s, send the signals at the given line, return what it said on stderr."""
+    """Start a turn that would wait for 30 s, send the signals at the given line; return its stderr."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may have turned it off
     silent = marked(world, NOTES, "--silent-on", "tools/call")
     config = configure(world, notes=silent, tickets=marked(world, TICKETS))
@@ -592,8 +595,7 @@ except BaseException as error:
 
 
 def test_an_error_in_the_body_comes_out_as_itself_after_all_were_closed_at_the_same_time() -> None:
-    script = [sys.executable, "-c", CLOSING, str(LAB), str(SOLUTION)]
-    done = subprocess.run(script, capture_output=True, encoding="utf-8", env=environment(), timeout=30)
+    done = run_script(CLOSING)
     assert (done.stdout, done.stderr) == ("KeyError 'from the body' 3\n", "")
 
 
@@ -607,4 +609,5 @@ def test_a_python_that_is_too_old_gets_one_clear_sentence(
     monkeypatch.setattr(sys, "version_info", (3, 9, 1))
     assert main() == 2
     error = capsys.readouterr().err
-    assert error.startswith("This kit needs Python 3.11 or later, and this is Python 3.9") and error.count("\n") == 1
+    assert error.startswith("This kit needs Python 3.11 or later, and this is Python 3.9")
+    assert error.count("\n") == 1

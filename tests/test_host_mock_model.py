@@ -327,7 +327,7 @@ def test_a_chinese_word_for_something_that_is_no_tool_is_a_keyword() -> None:
 
 
 def test_without_tools_it_says_so() -> None:
-    assert talk("Where is it?", [], world).answer == "I was given no tools, so there is nothing I can look up."
+    assert "I was given no tools" in talk("Where is it?", [], world).answer
     assert "没有给我任何工具" in talk("它在哪里？", [], world).answer
 
 
@@ -378,13 +378,15 @@ def test_servers_that_are_down_are_named_in_the_answer() -> None:
         {"required": ["query"]},
         {"anyOf": [{"required": ["query"]}]},
         {"properties": {"x": {"enum": None}, "y": {"enum": [1, None, {}]}}},
+        {"properties": {"query": {"enum": [{}, 1]}}, "required": ["query", 3, ["x"], None]},
         True,
         None,
     ],
 )
 def test_a_strange_schema_never_ends_in_an_exception(schema: Any) -> None:
     table = [row("find", "Find pages.", {} if schema is None else schema), {**WIKI_OPEN, "description": None}]
-    assert talk("Which page mentions the printer? P-10", table, lambda *_: "P-10 | Printer").answer
+    for question in ("Which page mentions the printer?", "What does page P-10 say?", "找打印机"):
+        assert talk(question, table, lambda *_: "P-10 | Printer").answer
 
 
 # The arguments of tools that it has never seen
@@ -400,11 +402,11 @@ def test_a_strange_schema_never_ends_in_an_exception(schema: Any) -> None:
         ("Echo hello", {"message": STRING}, {"message": "Echo hello"}, "a text: all that was said"),
         ('Play "C major" now', {"chord": STRING}, {"chord": "C major"}, "what stands in quotation marks"),
         ("Time in Asia/Tokyo?", {"timezone": STRING}, {"timezone": "Asia/Tokyo"}, "a telling form"),
-        ("Get https://x.example/a.", {"url": STRING}, {"url": "https://x.example/a"}, "an address, no full stop"),
+        ("Get https://x.test/a.", {"url": STRING}, {"url": "https://x.test/a"}, "an address, no full stop"),
         ("Read notes.txt", {"path": STRING}, {"path": "notes.txt"}, "a file"),
         ("How is the weather?", {"city": STRING}, None, "no idea: no call"),
         ("How is it?", {"city": {**STRING, "default": "Rome"}}, {"city": "Rome"}, "the schema's own idea"),
-        ("In metric units", {"units": {"enum": ["us", "metric"]}}, {"units": "metric"}, "a choice that is named"),
+        ("Metric units", {"units": {"enum": ["us", "metric"]}}, {"units": "metric"}, "a choice by name"),
         ("In units", {"units": {"enum": ["us", "metric"]}}, {"units": "us"}, "the first choice"),
         ("The last 7 days", {"days": {"type": "integer"}}, {"days": 7}, "a number that is named"),
         ("Some days", {"days": {"type": "integer", "minimum": 1}}, {"days": 1}, "the least"),

@@ -35,8 +35,9 @@ sys.path.insert(0, str(LAB))
 
 from host.models import ModelSettings, provider
 from host.models.anthropic_messages import AnthropicMessages
+from host.models.complaints import MOST_RETRY_AFTER, ModelFailed, retry_after
 from host.models.openai_chat import OpenAIChat
-from host.models.provider import MOST_RETRY_AFTER, PAUSES, ModelFailed, Patience, retry_after
+from host.models.provider import PAUSES, Patience
 from host.models.real import Api, RealModel
 from host.words import LANGUAGES
 

@@ -1,7 +1,7 @@
 """Tools as they leave for a provider: every schema that a server may send becomes one that a provider takes.
 
-Two judges that share no code with shaping.py: the refusals of the mock provider (`check_tool`), which are those of the
-real ones, and `jsonschema` with the meta-schema of 2020-12. And the neutral tools must be left as they were.
+Two judges that share no code with what is judged: the refusals of the mock provider (`check_tool`), which are those of
+the real ones, and `jsonschema` with the meta-schema of 2020-12. And the neutral tools must be left as they were.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ sys.path.insert(0, str(LAB))
 from host.models import ModelSettings
 from host.models.anthropic_messages import RULES as ANTHROPIC
 from host.models.anthropic_messages import AnthropicMessages
+from host.models.keywords import MAX_DEPTH
 from host.models.openai_chat import RULES as OPENAI
 from host.models.openai_chat import OpenAIChat
 from host.models.real import RealModel
-from host.models.shaping import MAX_DEPTH, Rules, Shaped, shape
+from host.models.shaping import Rules, Shaped, shape
 from host.words import LANGUAGES
 
 JSONObject = dict[str, Any]

@@ -158,6 +158,19 @@ async def test_a_server_that_fails_at_start_is_told_once_and_not_as_news(
     assert caplog.text == ""
 
 
+async def test_the_end_of_a_server_that_was_never_in_use_is_no_news(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    refuses = {"tools/list": {"error": {"code": -32603, "message": "no"}}}
+    servers = {"a": one(tmp_path, on=refuses), "b": Server(tmp_path / "b")}
+    async with opened(servers) as world:
+        assert world.registry.down == {"a": "no (error -32603)"}
+        os.kill(servers["a"].pids()[0], signal.SIGKILL)
+        await until(lambda: world.health["a"].end is not None)
+        assert await world.call("mcp__b__look") == (False, "look from process 1")
+    assert caplog.text == ""
+
+
 # A server that is silent
 
 
@@ -310,6 +323,8 @@ async def test_changes_are_asked_for_once_per_process_and_only_where_they_are_of
         [asked] = a.got("subscriptions/listen")
         assert asked["notifications"] == {"toolsListChanged": True}
         await world.clients["a"].request("server/discover")
+        await world.call("mcp__a__look")
+        assert len(a.got("subscriptions/listen")) == 1
         os.kill(a.pids()[0], signal.SIGKILL)
         await until(lambda: world.health["a"].end is not None)
         await world.call("mcp__a__look")

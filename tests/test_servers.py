@@ -582,6 +582,12 @@ def test_a_renamed_tool_answers_to_its_new_name_only() -> None:
     assert "find.all needs" in text_of(mended["result"])
 
 
+def test_a_bare_tool_has_a_name_and_a_schema_and_works() -> None:
+    [page] = pages("tickets", "--bare-tool", "b")
+    assert page["tools"][-1] == {"name": "b", "inputSchema": {"type": "object"}}
+    assert text_of(call_tool("tickets", "b", "--bare-tool", "b", x=1)).startswith('b got {"x": 1}')
+
+
 def test_a_stale_tool_is_listed_and_unknown_when_called() -> None:
     flags = ("--extra-tool", "old", "--stale-tool", "old")
     assert names(pages("tickets", *flags)[0])[-1] == "old"
@@ -801,4 +807,4 @@ def test_help_lists_every_flag() -> None:
     ran = run("tickets", "--help")
     assert ran.code == 0
     flags = re.findall(rb"^  (--[a-z-]+)", b"\n".join(ran.lines), re.MULTILINE)
-    assert len(flags) == 23 and b"--grandchild" in flags
+    assert len(flags) == 24 and b"--grandchild" in flags

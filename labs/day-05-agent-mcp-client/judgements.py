@@ -36,6 +36,7 @@ META = "io.modelcontextprotocol/"
 REQUIRED_META = (META + "protocolVersion", META + "clientCapabilities")
 EVERYWHERE = ("jsonrpc", "_meta", "resultType", "ttlMs", "cacheScope")  # not shown in wire lines
 WIRE_CHARACTERS = 230  # of a message in a wire line
+SHOWN_CHARACTERS = 800  # of what was expected, and of what was got
 WRONG_ANSWER = "the answer to nobody's request"  # in what a server with --text-id sends
 TOO_EARLY_SECONDS = 0.5  # a request that times out so soon, though it may wait for seconds, had no time
 REASON_CHARACTERS = 5  # a shorter text is no reason
@@ -118,8 +119,8 @@ def brief(message: JSONObject) -> str:
     return cut(json.dumps(trim("", message), ensure_ascii=False))
 
 
-def cut(text: str) -> str:
-    return text if len(text) <= WIRE_CHARACTERS else text[: WIRE_CHARACTERS - 1] + "…"
+def cut(text: str, most: int = WIRE_CHARACTERS) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 # Reading what was noted
@@ -152,7 +153,8 @@ def fail(
     """A red verdict: the misconception (None: not known), what should have come and what did, the wire."""
 
     def show(value: Any) -> str:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return cut(text, SHOWN_CHARACTERS)
 
     return Verdict(False, misconception, values, show(expected), show(actual), tuple(lines))
 
@@ -290,12 +292,16 @@ def _judge_echo(evidence: Evidence, number: int) -> Verdict:
     """One of three requests that were under way at the same time."""
     asked = calls(evidence, "tickets")
     own = [request for request in asked if arguments_of(request).get("number") == number]
-    seen = evidence.notes.get(f"answer {number}", {"hung": True, "seconds": 0.0})
+    seen = evidence.notes.get(f"answer {number}", {"hung": True, "seconds": ECHO_SECONDS})
     text = text_of(seen.get("returned"))
     expected = text_of(result_of(evidence, "tickets", own[0])) if own else f'"number": {number}'
     lines = exchange(evidence, "tickets", *asked)
+    if own and arguments_of(own[0]).get("text") != TEXTS[number]:
+        return fail("characters_lost", TEXTS[number], arguments_of(own[0]).get("text"), lines)
     if own and expected and text == expected:
         return PASS
+    if f'"number": {number}' in text:
+        return fail("characters_lost", expected, text, lines)
     if "returned" in seen:
         is_sent = seen["returned"] in [message.get("result") for message in messages(evidence, "tickets", "sent")]
         return fail("answer_to_wrong_request" if is_sent else None, expected, shown(seen), lines)
@@ -406,9 +412,20 @@ def _judge_cursors(evidence: Evidence, name: str) -> Verdict:
     given = [result_of(evidence, name, request).get("nextCursor") for request in asked]
     for got, back in zip(given, sent[1:], strict=False):
         if got is not None and back != got:
-            reason = "cursor_changed" if back is not None else "cursor_not_sent" if got else "empty_cursor_not_sent"
+            reason: str | None = "cursor_changed"
+            if back is None:
+                reason = "cursor_not_sent" if got else "empty_cursor_not_sent"
+            elif back not in given and back in _given_by_others(evidence, name):
+                reason = None  # it is unchanged, but another server's: who mixed them up cannot be seen from here
             return fail(reason, got, "no cursor" if back is None else back, exchange(evidence, name, *asked))
     return PASS
+
+
+def _given_by_others(evidence: Evidence, name: str) -> list[Any]:
+    """The cursors that the other servers of check 3 gave."""
+    others = [other for other in page_cases(evidence.nonce) if other != name]
+    pages = [message.get("result", {}) for other in others for message in messages(evidence, other, "sent")]
+    return [page.get("nextCursor") for page in pages]
 
 
 def _judge_walk(evidence: Evidence, name: str, pages: list[list[str]]) -> Verdict:
@@ -419,6 +436,8 @@ def _judge_walk(evidence: Evidence, name: str, pages: list[list[str]]) -> Verdic
     if "hung" in seen:
         reason = "endless_walk" if len(asked) > 2 * len(pages) else None
         return fail(reason, "an end", f"{len(asked)} requests in {seen['seconds']:.0f} s", lines)
+    if "raised" in seen and len(asked) > 2 * len(pages):
+        return fail("endless_walk", "an end", f"{len(asked)} requests, then {shown(seen)}", lines)
     if "raised" in seen:
         is_key = seen["raised"] == "KeyError" and "nextCursor" in seen["text"]
         return fail("next_cursor_demanded" if is_key else "listing_raised", tools, shown(seen), lines)
@@ -462,6 +481,8 @@ def _why_not_all(evidence: Evidence, names: list[str], pages: list[list[str]]) -
 
 # 4 translation
 
+OPTIONAL_FIELDS = ("description", "title", "annotations", "outputSchema", "icons")
+
 
 @first_red
 def judge_translation(evidence: Evidence) -> Iterator[Verdict]:
@@ -469,6 +490,10 @@ def judge_translation(evidence: Evidence) -> Iterator[Verdict]:
     definitions = result_of(evidence, "tickets", asked[-1]).get("tools", []) if asked else []
     if not definitions:
         yield fail(None, "tools/list", "not asked", wire(evidence, "tickets"))
+    raised = evidence.raised
+    if raised and raised.type == "KeyError" and raised.text.strip("'\"") in OPTIONAL_FIELDS:
+        actual = f"KeyError: {raised.text}"
+        yield fail("optional_field_demanded", "a translation of every tool", actual, wire(evidence, "tickets")[-1:])
     if evidence.need("changed"):
         yield fail("definition_changed", "the definition as it came", "changed", wire(evidence, "tickets")[-1:])
     for key in ("model tools", "translated"):
@@ -519,6 +544,8 @@ def judge_collision(evidence: Evidence) -> Iterator[Verdict]:
     if not set(both) <= set(listed):
         if any(SELF_REPORTED in name for name in listed):
             yield fail("prefix_from_server_name", both, listed, lines)
+        if set(both) & set(listed) and set(evidence.need("others")) <= set(listed):
+            yield fail("same_name_left_out", both, listed, lines)
         is_full = listed and not set(both) & set(listed)
         yield fail("listed_under_other_name" if is_full else "tools_not_listed", both, listed, lines)
     for server in ALIASES:
@@ -633,14 +660,28 @@ FAILURES = {  # case -> its server's journal, when `call` raised, when it return
 
 @first_red
 def judge_failures(evidence: Evidence) -> Iterator[Verdict]:
+    if evidence.end == "timeout" and "silent" not in evidence.notes and calls(evidence, "silent"):
+        yield fail("no_deadline", "an error result", "nothing", _given_up(evidence), seconds=SILENT_SECONDS)
     raised = [case for case in FAILURES if "raised" in evidence.notes.get(case, {})]
     if {"silent", "stale", "dying"} <= set(raised):
         seen = evidence.need(raised[0])
-        yield fail("failures_raised", "a result with isError: true", shown(seen), wire(evidence, "silent"))
+        yield fail("failures_raised", "a result with isError: true", shown(seen), _given_up(evidence))
+    unmarked = [case for case in FAILURES if text_of(seen := _returned(evidence, case)) and not is_error(seen)]
+    if {"silent", "stale", "dying", "unknown"} <= set(unmarked):
+        actual = _returned(evidence, "unknown")
+        yield fail("failures_look_like_answers", "a result with isError: true", actual, _given_up(evidence))
+    silent = evidence.need("silent")
+    if "returned" in silent and calls(evidence, "silent") and silent["seconds"] < SILENT_SECONDS * 0.8:
+        expected = f"an error result after {SILENT_SECONDS:g} s"
+        yield fail("timeout_ends_the_connection", expected, shown(silent), _given_up(evidence))
     for case, words in FAILURES.items():
         yield _judge_failure(evidence, case, *words)
     yield _judge_hurry(evidence)
     yield _judge_after_death(evidence)
+
+
+def _returned(evidence: Evidence, case: str) -> Any:
+    return evidence.notes.get(case, {}).get("returned")
 
 
 def _judge_failure(evidence: Evidence, case: str, server: str, if_raised: str, if_no_error: str) -> Verdict:
@@ -681,7 +722,7 @@ def _judge_hurry(evidence: Evidence) -> Verdict:
     """A request with a shorter deadline of its own; and the server was told of both that were given up."""
     asked = calls(evidence, "silent")
     told = messages(evidence, "silent", "received", "notifications/cancelled")
-    lines = wire(evidence, "silent", [*asked, *told])
+    lines = _given_up(evidence)
     ids = [note.get("params", {}).get("requestId") for note in told]
     if sorted(map(repr, ids)) != sorted(repr(request["id"]) for request in asked):
         return fail("server_not_told", f"notifications/cancelled for {[call['id'] for call in asked]}", ids, lines)
@@ -695,6 +736,12 @@ def _judge_hurry(evidence: Evidence) -> Verdict:
     if at[1] - at[0] >= SILENT_SECONDS * 0.9:
         return fail("own_deadline_ignored", "it gives up after its own deadline", f"{at[1] - at[0]:.1f} s", lines)
     return PASS
+
+
+def _given_up(evidence: Evidence) -> Lines:
+    """The calls of the silent server, and what it was told."""
+    told = messages(evidence, "silent", "received", "notifications/cancelled")
+    return wire(evidence, "silent", [*calls(evidence, "silent"), *told])
 
 
 def _judge_after_death(evidence: Evidence) -> Verdict:
@@ -714,10 +761,14 @@ FAILURE_TYPES = ("ServerDown", "RequestTimeout", "McpError", "OSError", "FileNot
 
 @first_red
 def judge_down(evidence: Evidence) -> Iterator[Verdict]:
-    refresh, down = evidence.need("refresh"), evidence.need("down")
     lines = [line for server in ("crashed", "silent", "notes") for line in wire(evidence, server, most=2)]
+    if evidence.end == "timeout" and "refresh" not in evidence.notes and requests(evidence, "silent"):
+        yield fail("no_deadline", "refresh returns", "nothing", lines, seconds=SILENT_SECONDS)
+    refresh, down = evidence.need("refresh"), evidence.need("down")
     if "hung" in refresh:
-        reason = "no_deadline" if len(requests(evidence, "notes")) > 1 else None
+        again = len(requests(evidence, "silent", "server/discover")) > 1
+        healthy = len(requests(evidence, "notes")) > 1
+        reason = "refresh_tries_again" if again else "no_deadline" if healthy else None
         yield fail(reason, "refresh returns", shown(refresh), lines, seconds=SILENT_SECONDS)
     if "raised" in refresh:
         reason = "refresh_raised" if refresh["raised"] in FAILURE_TYPES else None
@@ -807,11 +858,13 @@ def _judge_run(evidence: Evidence) -> Iterator[Verdict]:
     answer, question = f"answer {evidence.nonce}", f"question {evidence.nonce}"
     if not heard or question not in json.dumps(heard[0]["messages"]):
         yield fail("question_lost", question, heard[0]["messages"] if heard else shown(run))
-    given = [tool.get("name") for tool in heard[0]["tools"]]
-    if not set(names) <= set(given):
-        are_listed = set(names) <= set(evidence.need("offered"))
-        yield fail("tools_not_offered" if are_listed else "tools_not_listed", names, given)
-    if len(heard) > 1 and not _results(heard[-1]["messages"]):
+    if not set(names) <= set(evidence.need("offered")):
+        yield fail("tools_not_listed", names, evidence.need("offered"))
+    for asked in heard:
+        given = [tool.get("name") for tool in asked["tools"]]
+        if not set(names) <= set(given):
+            yield fail("tools_not_offered", names, given)
+    if len(heard) > 1 and not _results(heard[-1]["messages"]) and _results(run.get("messages", [])):
         yield fail("history_not_shown", "the results of the calls", heard[-1]["messages"])
     if "raised" in run:
         yield fail("bad_arguments_raised" if len(heard) == 4 else None, answer, shown(run))
@@ -819,6 +872,9 @@ def _judge_run(evidence: Evidence) -> Iterator[Verdict]:
         yield fail("text_taken_for_answer", answer, TALK)
     for said in (heard[-1]["messages"], run["messages"]):
         yield judge_pairs(said)
+    if len(heard) < 5:
+        actual = f"{len(heard)}; answer {run['answer']!r}"
+        yield fail("stopped_early", "5 questions to the model", actual, count=len(heard))
     if run["answer"] != answer or len(heard) != 5:
         yield fail("no_answer", answer, run["answer"])
 
@@ -898,7 +954,7 @@ def _judge_stopped(evidence: Evidence) -> Iterator[Verdict]:
 
 def _results(transcript: list[JSONObject]) -> dict[str, JSONObject]:
     """The tool messages, by the ids of their calls."""
-    return {message["tool_call_id"]: message for message in transcript if message.get("role") == "tool"}
+    return {message.get("tool_call_id", ""): message for message in transcript if message.get("role") == "tool"}
 
 
 def judge_pairs(transcript: list[JSONObject]) -> Verdict:
@@ -908,7 +964,7 @@ def judge_pairs(transcript: list[JSONObject]) -> Verdict:
     given: list[str] = []  # ids of the results that follow it
     for message in [*transcript, {"role": "end"}]:
         if message["role"] == "tool":
-            given.append(message["tool_call_id"])
+            given.append(message.get("tool_call_id", ""))
             continue
         if given != waiting:
             if sorted(given) == sorted(waiting):

@@ -217,6 +217,16 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         ),
         READ_STDOUT,
     ),
+    "characters_lost": Misconception(
+        (1, 5, 9),
+        STDIO,
+        Text(
+            "A text that is not plain English did not come through as it was. A line is UTF-8 in both directions: encode"
+            " and decode it as that, and let nothing be ignored or replaced.",
+            "一段含有中文的文字没有原样传过去。每一行在两个方向上都是 UTF-8：按 UTF-8 编码和解码，不要忽略或替换任何字符。",
+        ),
+        ENCODE,
+    ),
     "reader_ended_by_noise": Misconception(
         (1,),
         STDIO,
@@ -500,6 +510,16 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         REBUILD,
         symptom=True,
     ),
+    "optional_field_demanded": Misconception(
+        (4,),
+        TOOLS,
+        Text(
+            "A tool came with a name and a schema and nothing else, and the translation raised a KeyError. The other"
+            " fields are optional, the description too: take them with `.get`.",
+            "有一个工具只有名字和模式，别的什么都没有，翻译时就抛了 KeyError。其余字段都是可选的，描述也一样：要用 `.get` 来取。",
+        ),
+        TO_MODEL_TOOL,
+    ),
     "schema_under_wrong_name": Misconception(
         (4,),
         TOOLS,
@@ -571,6 +591,16 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             "The names in the table are built from what the servers call themselves, and here both call themselves alike."
             " Anyone can report any name: use the alias from your own configuration.",
             "工具表里的名字用的是服务端自报的名字，而这两个服务端自报的名字一样。自报的名字谁都可以随便填：请用你自己配置里的别名。",
+        ),
+        REBUILD,
+    ),
+    "same_name_left_out": Misconception(
+        (5,),
+        TOOLS,
+        Text(
+            "Both servers have a `search`, and only one of them is in the table: a tool was taken for known because of its"
+            " own name. What must be different is the model's name; the same tool name at two servers is two tools.",
+            "两个服务端都有 `search`，工具表里却只有一个：按工具自己的名字，另一个被当成已经有了。该互不相同的是模型名；两个服务端的同名工具是两个工具。",
         ),
         REBUILD,
     ),
@@ -725,6 +755,26 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             " ends the whole turn. Catch what `request` raises and return an error result that says why.",
             "调用发不出去，或者没有得到回答时，`call` 抛了异常，于是一个工具失败就结束了整轮对话。应当接住 `request` 抛出的异常，返回说明原因的错误结果。",
         ),
+    ),
+    "failures_look_like_answers": Misconception(
+        (7, 8, 9),
+        TOOLS,
+        Text(
+            "The results that you make for failed calls have a text, but no `isError: true`. The model cannot tell the"
+            " complaint from an answer, and nobody else can either.",
+            "你为失败的调用做的结果里有文字，却没有 `isError: true`。模型分不清这是抱怨还是回答，别人也分不清。",
+        ),
+        ("registry.py", "error_result"),
+    ),
+    "timeout_ends_the_connection": Misconception(
+        (7,),
+        CANCELLATION,
+        Text(
+            "One request timed out, and another one that was waiting for the same server failed with it. A slow answer is"
+            " no reason to give up the server: end the wait of that request only.",
+            "一个请求超时，另一个正在等同一个服务端的请求也跟着失败了。一个回答慢，不等于服务端坏了：只结束这一个请求的等待。",
+        ),
+        REQUEST,
     ),
     "tool_error_raised": Misconception(
         (7, 9),
@@ -888,6 +938,15 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             "五个服务端里有四个用不了，`refresh` 就抛了异常：连健康的那个也一起丢了。应当逐个服务端捕获失败，把原因记进 `down`，然后继续。",
         ),
     ),
+    "refresh_tries_again": Misconception(
+        (8,),
+        TOOLS,
+        Text(
+            "A server that cannot be used was asked again and again, and `refresh` did not come back. Note the failure in"
+            " `down` and go on: trying again later is for the caller to decide.",
+            "用不了的服务端被一遍又一遍地问，`refresh` 一直没有返回。应当把失败记进 `down`，然后继续：以后要不要再试，由调用者决定。",
+        ),
+    ),
     "first_failure_ends_all": Misconception(
         (8,),
         TOOLS,
@@ -1008,6 +1067,15 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             "The model said something and called tools in the same message, and the text was taken for its answer. Only a"
             " message without `tool_calls` is the answer.",
             "模型在同一条消息里既说了话又调用了工具，那句话却被当成了回答。没有 `tool_calls` 的消息才是回答。",
+        ),
+    ),
+    "stopped_early": Misconception(
+        (9,),
+        TOOLS,
+        Text(
+            "The loop ended after {count} questions to the model, although the model had called tools and not answered. A"
+            " failed call is no reason to stop: show the model the results and ask again.",
+            "循环问了模型 {count} 次就结束了，而模型那时是在调用工具，还没有回答。调用失败不是停下的理由：把结果给模型看，再问。",
         ),
     ),
     "no_answer": Misconception(

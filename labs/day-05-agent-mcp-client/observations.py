@@ -205,7 +205,8 @@ async def observe_translation(bench: Bench) -> None:
     from discover_and_translate import model_tool_name, to_model_tool
     from registry import ToolRegistry
 
-    async with connect({DESK: command(bench, "tickets", *tools(f"bare_{bench.nonce}"))}) as clients:
+    bare = ("--bare-tool", f"bare_{bench.nonce}")
+    async with connect({DESK: command(bench, "tickets", *bare)}) as clients:
         registry = ToolRegistry(clients)
         await registry.refresh()
         bench.note("model tools", registry.model_tools())
@@ -233,6 +234,8 @@ async def observe_collision(bench: Bench) -> None:
         registry = ToolRegistry(clients)
         await registry.refresh()
         bench.note("listed", offered(registry))
+        others = {"notes": "read_note", "tickets": "get_ticket"}
+        bench.note("others", [model_tool_name(ALIASES[server], tool) for server, tool in others.items()])
         for server, alias in ALIASES.items():
             name = model_tool_name(alias, "search")
             bench.note(f"{server} name", name)

@@ -5,6 +5,7 @@ nobody types a question, and no server starts, for a run that cannot take place.
 """
 
 import argparse
+import asyncio
 import io
 import logging
 import os
@@ -15,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from host.config import LAB, load_config
-from host.interrupts import end_as_by_ctrl_c
+from host.interrupts import end_as_by_ctrl_c, ended_on_the_spot
 from host.models import choose_model
 from host.screen import Screen, WarningLines
 from host.target import enter, find_target, student_errors
@@ -29,10 +30,10 @@ class NoQuestion(HostError):
     """Raised when there is nothing to answer and nobody to ask."""
 
 
-def main(arguments: list[str], environ: Mapping[str, str] = os.environ) -> int:
+def main(arguments: list[str]) -> int:
     use_utf8()
-    language = read_language(arguments, environ)
-    options = read_options(arguments, environ, language)
+    language = read_language(arguments, os.environ)
+    options = read_options(arguments, os.environ, language)
     screen = Screen(language)
     logging.getLogger().addHandler(WarningLines(screen))
     try:
@@ -40,7 +41,7 @@ def main(arguments: list[str], environ: Mapping[str, str] = os.environ) -> int:
         return run(options, screen)
     except HostError as error:
         screen.problem(error.message)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is closed; a second one would only make a mess
         screen.stopped()
         return STOPPED
@@ -58,11 +59,13 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     screen.heading(question, shown(folder), getattr(model, "name", type(model).__name__))
     enter(folder)
     try:
-        import anyio
+        with ended_on_the_spot():  # take_turn then sees to an end with all closed
+            import anyio
 
-        from host.turn import take_turn  # from here on the student's code runs
+            from host.turn import take_turn  # from here on the student's code runs
 
-        transcript = anyio.run(take_turn, question, model, configuration, screen, options.max_steps)
+            limit, yes = options.max_steps, options.yes
+            transcript = anyio.run(take_turn, question, model, configuration, screen, limit, yes)
     except HostError:
         raise
     except (Exception, SystemExit, BaseExceptionGroup) as error:
@@ -110,12 +113,13 @@ def read_options(arguments: list[str], environ: Mapping[str, str], language: str
     add = parser.add_argument
     question, target = environ.get("QUESTION", ""), environ.get("TARGET") or "starter"
     config, max_steps = environ.get("CONFIG") or None, environ.get("MAX_STEPS") or None
-    mock = environ.get("MOCK", "") not in ("", "0")
+    mock, yes = (environ.get(name, "") not in ("", "0") for name in ("MOCK", "YES"))
     add("question", nargs="?", default=question, metavar="QUESTION", help=say(language, "help_question"))
     add("--target", default=target, metavar="FOLDER", help=say(language, "help_target"))
     add("--config", type=Path, default=config, metavar="FILE", help=say(language, "help_config"))
     add("--max-steps", type=step_limit, default=max_steps, metavar="N", help=say(language, "help_max_steps"))
     add("--mock", action="store_true", default=mock, help=say(language, "help_mock"))
+    add("--yes", action="store_true", default=yes, help=say(language, "help_yes"))
     add("--lang", choices=LANGUAGES, help=say(language, "help_lang"))
     add("--env-file", type=Path, default=ENV_FILE, metavar="FILE", help=say(language, "help_env_file"))
     return parser.parse_args(arguments)

@@ -1,11 +1,11 @@
 """The command: ask one question, and watch how the tools of several MCP servers answer it.
 
 usage: python main.py [QUESTION] [--target starter|solution|FOLDER] [--config FILE] [--max-steps N] [--mock]
-                      [--lang en|zh] [--env-file FILE]
+                      [--yes] [--lang en|zh] [--env-file FILE]
 
-`make start` calls it with the variables QUESTION, TARGET, CONFIG, MAX_STEPS and MOCK. Exit code: 0 answered,
-1 no answer (the step limit), 2 could not run, 130 stopped by Ctrl-C. What it does is in command.py; this file
-only gets there, and it is read by any Python 3, also by one that is too old for the rest: no new syntax here.
+`make start` calls it with the variables QUESTION, TARGET, CONFIG, MAX_STEPS, MOCK and YES. Exit code: 0
+answered, 1 no answer (the step limit), 2 could not run, 130 stopped by Ctrl-C. What it does is in command.py;
+this file only gets there, and it is read by any Python 3, also by one that is too old: no new syntax here.
 """
 
 import os
@@ -29,7 +29,10 @@ def main() -> int:
         from labkit import bootstrap
 
         return bootstrap.run_again_in_the_environment(sys.argv)
-    from host import command
+    from host.interrupts import ended_on_the_spot
+
+    with ended_on_the_spot():
+        from host import command
 
     return command.main(sys.argv[1:])
 
@@ -41,4 +44,7 @@ def packages_are_here() -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # it came before there was anything to say
+        sys.exit(130)

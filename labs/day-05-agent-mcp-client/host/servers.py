@@ -14,14 +14,15 @@ import anyio
 from anyio.abc import TaskGroup
 
 from host.config import ServerConfig
+from host.eras import EraClient
 from host.interrupts import not_to_be_interrupted
 from stdio_client import REQUEST_SECONDS, StdioClient
 
 MakeClient = Callable[[str, ServerConfig, TaskGroup], StdioClient]  # alias, how to start it, where it reads
 
 
-class ServerClient(StdioClient):
-    """The client of one configured server. The registry starts it, and notes when that fails."""
+class ServerClient(EraClient):
+    """The client of one configured server, of either era. The registry starts it, and notes when that fails."""
 
     def __init__(self, alias: str, config: ServerConfig, tasks: TaskGroup) -> None:
         timeout = REQUEST_SECONDS if config.timeout is None else config.timeout

@@ -616,8 +616,7 @@ REGISTRIES = [
         Edit(
             REGISTRY,
             CALLING,
-            CALLING.replace("return await", "result = await")
-            + '            is_error = result.get("isError", False)\n'
+            CALLING.replace("return await", "result = await") + '            is_error = result.get("isError", False)\n'
             '            return {**result, "isError": is_error, "server": entry.alias, "at": anyio.current_time()}\n',
         ),
         Edit(REGISTRY, '"isError": True}\n', '"isError": True, "_meta": {"made by": "the client"}}\n'),

@@ -142,6 +142,52 @@ STRAY = "        if message is None:\n            self._keep(line)\n            
 CHUNK = '                *ends, rest = chunk.split(b"\\n")\n'
 STDERR = "                tasks.start_soon(self._read_stderr, process)\n"
 
+BLOCKING = '''
+class StdioClient:
+    """A client that blocks: it writes a line, and reads lines until its answer comes."""
+
+    def __init__(self, command, tasks, *, env=None, cwd=None, timeout=REQUEST_SECONDS, on_notification=None):
+        self.command = command
+        self.timeout = timeout
+        self._ids = itertools.count(1)
+        self._process = None
+
+    async def start(self):
+        pipe = subprocess.PIPE
+        try:
+            self._process = subprocess.Popen(self.command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+        except OSError as error:
+            raise ServerDown(str(error)) from error
+
+    async def request(self, method, params=None, *, timeout=None):
+        number = next(self._ids)
+        meta = {"_meta": request_meta()}
+        self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": {**(params or {}), **meta}})
+        while line := self._process.stdout.readline():
+            message = decode(line)
+            if message and message.get("id") == number:
+                if "error" in message:
+                    raise RpcError.from_wire(message["error"])
+                return complete_result(message["result"])
+        raise ServerDown("the server has closed its output")
+
+    def _write(self, message):
+        try:
+            self._process.stdin.write(encode(message))
+            self._process.stdin.flush()
+        except OSError as error:
+            raise ServerDown(str(error)) from error
+
+    async def notify(self, method, params=None):
+        self._write({"jsonrpc": "2.0", "method": method, "params": params or {}})
+
+    async def close(self):
+        if self._process is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+            self._process.wait()
+'''
+
 CHECK_1 = [
     wrong(
         "discover-makes-it-up",
@@ -235,6 +281,31 @@ CHECK_1 = [
         Edit(CLIENT, "        request_id = next(self._ids)\n", "        request_id = 1\n"),
     ),
     wrong(
+        "waiters-by-method",
+        "the table of waiters has one place per method",
+        "one_waiter_for_all",
+        1,
+        Edit(
+            CLIENT,
+            WAITER,
+            "        waiter = Waiter()\n"
+            "        self._pending = {key: one for key, one in self._pending.items() if one.method != method}\n"
+            "        self._pending[request_id], waiter.method = waiter, method\n",
+        ),
+    ),
+    wrong(
+        "answer-to-all",
+        "an answer wakes all that wait",
+        "answer_to_wrong_request",
+        1,
+        Edit(
+            CLIENT,
+            FOUND,
+            "        for waiter in self._pending.values():\n"
+            '            waiter.succeed(message.get("result"))\n' + FOUND,
+        ),
+    ),
+    wrong(
         "one-waiter",
         "one place to wait at, for the request that was sent last",
         "one_waiter_for_all",
@@ -258,6 +329,12 @@ CHECK_1 = [
             "            self._pending.pop(request_id, None)\n            self._turn.release()\n",
         ),
     ),
+    Program(
+        "blocking-client",
+        "a client that writes a line and blocks until the answer is there",
+        (Rewrite(CLIENT, "StdioClient", BLOCKING),),
+        {1: "one_request_at_a_time", 7: "no_deadline", 8: "no_deadline"},
+    ),
     wrong(
         "chunk-is-a-line",
         "what one read returns is taken for a line",
@@ -277,6 +354,21 @@ CHECK_1 = [
             '                    for part in b"".join([*line, end]).decode("utf-8", "replace").splitlines():\n'
             "                        self._on_line(part.encode())\n",
         ),
+    ),
+    wrong(
+        "ascii-only",
+        "what is not ASCII is left out of what is sent",
+        "characters_lost",
+        1,
+        Edit(PROTOCOL, "allow_nan=False)", "allow_nan=False, ensure_ascii=False)"),
+        Edit(PROTOCOL, '.encode("ascii")', '.encode("ascii", "ignore")'),
+    ),
+    wrong(
+        "latin-1",
+        "what arrives is decoded as Latin-1",
+        "characters_lost",
+        (1, 5, 9),
+        Edit(PROTOCOL, "json.loads(line)", 'json.loads(line.decode("latin-1"))'),
     ),
     wrong(
         "noise-ends-the-reader",
@@ -659,6 +751,20 @@ CHECK_3 = [
         ),
     ),
     wrong(
+        "endless-recursion",
+        "a function that calls itself for as long as there is a cursor",
+        "endless_walk",
+        3,
+        walk("""
+    async def after(cursor):
+        page, following = read_page(await client.request("tools/list", {"cursor": cursor}))
+        return page if following is None else page + await after(following)
+
+    tools, cursor = read_page(await client.request("tools/list"))
+    return tools if cursor is None else tools + await after(cursor)
+"""),
+    ),
+    wrong(
         "endless-walk",
         "asks for as long as there is a cursor",
         "endless_walk",
@@ -712,6 +818,13 @@ CHECK_4 = [
         "schema_changed",
         4,
         Edit(TRANSLATE, SCHEMA, '        "input_schema": {**tool["inputSchema"], "additionalProperties": False},\n'),
+    ),
+    wrong(
+        "description-demanded",
+        "every tool is thought to have a description",
+        "optional_field_demanded",
+        4,
+        Edit(TRANSLATE, 'tool.get("description") or tool.get("title") or tool["name"]', 'tool["description"]'),
     ),
     wrong(
         "schema-as-text",
@@ -875,6 +988,31 @@ CHECK_5 = [
         "name_taken_apart",
         (5, 6),
         called('model_name.removeprefix(f"mcp__{entry.alias}__")'),
+    ),
+    wrong(
+        "second-search-skipped",
+        "a tool whose name is known from another server is left out",
+        "same_name_left_out",
+        5,
+        Edit(
+            REGISTRY,
+            "                if name in self.entries:\n",
+            '                if definition["name"] in [one.tool_name for one in self.entries.values()]:\n',
+        ),
+    ),
+    wrong(
+        "last-registration-wins",
+        "the table is kept by the tools' own names, and a later tool replaces an earlier one",
+        "same_name_left_out",
+        5,
+        Edit(
+            REGISTRY,
+            "                if name in self.entries:\n",
+            "                self.entries = {\n"
+            '                    key: one for key, one in self.entries.items() if one.tool_name != definition["name"]\n'
+            "                }\n"
+            "                if name in self.entries:\n",
+        ),
     ),
     wrong(
         "last-server-wins",
@@ -1139,8 +1277,7 @@ CHECK_7 = [
         Edit(
             REGISTRY,
             CATCH_ALL,
-            CATCH_ALL
-            + '        if result.get("isError"):\n'
+            CATCH_ALL + '        if result.get("isError"):\n'
             '            raise McpError(str(result["content"]))\n'
             "        return result\n",
         ),
@@ -1197,6 +1334,26 @@ CHECK_7 = [
             REGISTRY,
             UNKNOWN,
             '            return {"content": [{"type": "text", "text": f"there is no tool named {model_name!r}"}]}\n',
+        ),
+    ),
+    wrong(
+        "error-result-without-flag",
+        "our own error results have no `isError`",
+        "failures_look_like_answers",
+        (7, 8, 9),
+        Edit(REGISTRY, '"text": text}], "isError": True}', '"text": text}]}'),
+    ),
+    wrong(
+        "timeout-ends-the-connection",
+        "a server that is too slow is given up",
+        "timeout_ends_the_connection",
+        7,
+        Edit(
+            CLIENT,
+            TIMEOUT,
+            "            for other in self._pending.values():\n"
+            "                other.fail(ServerDown(self._end_reason))\n"
+            "            self._ended.set()\n" + TIMEOUT,
         ),
     ),
     wrong(
@@ -1257,8 +1414,7 @@ CHECK_7 = [
             REGISTRY,
             CATCH_ALL,
             "        except RpcError as error:\n"
-            '            return {"content": [{"type": "text", "text": str(error)}]}\n'
-            + CATCH_ALL,
+            '            return {"content": [{"type": "text", "text": str(error)}]}\n' + CATCH_ALL,
         ),
     ),
     wrong(
@@ -1292,8 +1448,7 @@ CHECK_7 = [
             REGISTRY,
             UNKNOWN,
             '            if not self.entries.keys() - {model_name} or model_name.startswith("mcp__dying"):\n'
-            "                raise KeyError(model_name)\n"
-            + UNKNOWN,
+            "                raise KeyError(model_name)\n" + UNKNOWN,
         ),
     ),
     wrong(
@@ -1374,8 +1529,25 @@ CHECK_7 = [
             TIMEOUT,
             '            if "again" not in self.meta:\n'
             '                self.meta = {**self.meta, "again": True}\n'
-            "                return await self.request(method, params, timeout=timeout)\n"
-            + TIMEOUT,
+            "                return await self.request(method, params, timeout=timeout)\n" + TIMEOUT,
+        ),
+    ),
+    wrong(
+        "sent-again-after-a-restart",
+        "a server that dies in a call is started again, and the call sent again",
+        "sent_again",
+        7,
+        Edit(
+            REGISTRY,
+            CATCH_DOWN,
+            "        except ServerDown:\n"
+            "            await self.refresh([entry.alias])\n"
+            '            params = {"name": entry.tool_name, "arguments": arguments}\n'
+            "            try:\n"
+            '                return await self._clients[entry.alias].request("tools/call", params)\n'
+            "            except ServerDown as error:\n"
+            "                self.down[entry.alias] = str(error)\n"
+            '                return error_result(f"the server {entry.alias!r} is down: {error}")\n',
         ),
     ),
     wrong(
@@ -1454,6 +1626,17 @@ CHECK_8 = [
             "                    tasks.start_soon(self._refresh_one, alias)\n"
             "        except* McpError as group:\n"
             "            self.down[next(iter(self._clients))] = str(group.exceptions[0])\n",
+        ),
+    ),
+    wrong(
+        "tried-for-ever",
+        "a server that fails is tried again until it works",
+        "refresh_tries_again",
+        8,
+        Edit(
+            REGISTRY,
+            CAUGHT,
+            CAUGHT + "            await anyio.sleep(0.1)\n            await self._refresh_one(alias)\n",
         ),
     ),
     wrong(
@@ -1571,6 +1754,13 @@ CHECK_9 = [
         Edit(LOOP, '[{"role": "user", "content": question}]', '[{"role": "user", "content": ""}]'),
     ),
     wrong(
+        "tools-offered-once",
+        "the tools are shown with the first question only",
+        "tools_not_offered",
+        9,
+        Edit(LOOP, REPLY, REPLY.replace("registry.model_tools()", "registry.model_tools() if step == 1 else []")),
+    ),
+    wrong(
         "no-tools-offered",
         "the model is given no tools",
         "tools_not_offered",
@@ -1592,11 +1782,46 @@ CHECK_9 = [
         Edit(LOOP, KEEP, ""),
     ),
     wrong(
+        "model-message-after-the-results",
+        "the model's own message is kept when its calls have been run",
+        "results_without_their_calls",
+        9,
+        Edit(LOOP, KEEP, ""),
+        Edit(LOOP, NO_CALLS, "        if not calls:\n            messages.append(message)\n        if not calls:\n"),
+        Edit(LOOP, EACH, EACH + KEEP),
+    ),
+    wrong(
+        "no-call-id",
+        "results without the id of their call",
+        "results_without_their_calls",
+        9,
+        Edit(LOOP, '        "tool_call_id": call["id"],\n', ""),
+    ),
+    wrong(
+        "results-as-user-messages",
+        "the results are given as if the user had said them",
+        "call_without_result",
+        9,
+        Edit(LOOP, '        "role": "tool",\n', '        "role": "user",\n'),
+    ),
+    wrong(
         "text-is-the-answer",
         "a message with a text is the answer",
         "text_taken_for_answer",
         9,
         Edit(LOOP, NO_CALLS, '        if message["content"]:\n'),
+    ),
+    wrong(
+        "failure-ends-the-turn",
+        "the loop ends when a call has failed",
+        "stopped_early",
+        9,
+        Edit(
+            LOOP,
+            EACH,
+            EACH + '        if messages[-1]["is_error"] or messages[-2].get("is_error"):\n'
+            '            return Transcript(messages, step, messages[-1]["content"])\n',
+        ),
     ),
     wrong(
         "answer-not-returned",

@@ -16,6 +16,7 @@ usage: python notes.py [flags]     (tickets.py takes the same; METHOD is a name 
   --empty-cursor          the cursor that leads to the second page is ""
   --repeat-cursor         the last page carries a cursor that leads to the last page again, for ever
   --extra-tool NAME       one more tool, which echoes its arguments (repeatable; any name)
+  --bare-tool NAME        the same, with nothing but a name and an inputSchema (repeatable)
   --rename OLD=NEW        give a tool another name (repeatable)
   --stale-tool NAME       list the tool, but answer a call of it as if there were none (repeatable)
   --malformed-tool        tools/list also holds null and a tool without inputSchema
@@ -379,7 +380,7 @@ def flagged_tools(tools: list[Tool], flags: SimpleNamespace) -> list[Tool]:
         if old not in names:
             raise UsageError(f"--rename: there is no tool {old}; the tools are {', '.join(names)}")
     renamed = [tool.under(flags.rename.get(tool.shown["name"], tool.shown["name"])) for tool in tools]
-    return renamed + [echo_tool(name) for name in flags.extra_tool]
+    return renamed + [echo_tool(name) for name in flags.extra_tool] + [bare_tool(name) for name in flags.bare_tool]
 
 
 def echo_tool(name: str) -> Tool:
@@ -391,6 +392,11 @@ def echo_tool(name: str) -> Tool:
         "annotations": {"readOnlyHint": True},
     }
     return Tool(shown, lambda arguments: (f"{name} got {to_json(arguments).decode()}", None))
+
+
+def bare_tool(name: str) -> Tool:
+    echo = echo_tool(name)
+    return Tool({key: echo.shown[key] for key in ("name", "inputSchema")}, echo.run)
 
 
 def page_table(tools: list[Tool], flags: SimpleNamespace) -> dict[str | None, JSONObject]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from protocol import JSONObject
 
 
-
 def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -175,7 +174,8 @@ class Tool:
     @cached_property
     def required(self) -> dict[str, JSONObject]:
         names = self.schema.get("required")
-        return {name: self._property(name) for name in names} if isinstance(names, list) else {}
+        names = names if isinstance(names, list) else []
+        return {name: self._property(name) for name in names if isinstance(name, str)}
 
     @cached_property
     def optional(self) -> dict[str, JSONObject]:
@@ -195,7 +195,7 @@ class Tool:
     @cached_property
     def naming(self) -> set[str]:
         """All words by which a question may speak of this tool rather than of its own subject."""
-        choices = [value for schema in self.optional.values() for value in enum_of(schema)]
+        choices = [str(value) for schema in self.optional.values() for value in enum_of(schema)]
         return {*self.words, self.origin, *choices}
 
     @cached_property
@@ -207,7 +207,7 @@ class Tool:
         """Whether its examples leave room for this id; without examples they do."""
         return not self.id_kinds or kind_of(an_id) in self.id_kinds
 
-    def _property(self, name: Any) -> JSONObject:
+    def _property(self, name: str) -> JSONObject:
         """The sub-schema of one argument, with references inside this schema followed."""
         found = as_object(as_object(self.schema.get("properties")).get(name))
         for _ in range(MAX_REFERENCES):
