@@ -6,6 +6,7 @@ import logging
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,15 @@ def test_a_broken_schema_is_one_warning_and_the_result_goes_on(
     assert record.getMessage().startswith("t: its outputSchema cannot be used"), reason
 
 
+@pytest.fixture
+def hasty_sockets() -> Iterator[None]:
+    """Whoever does fetch something would wait for ever for our answer."""
+    socket.setdefaulttimeout(1.0)
+    yield
+    socket.setdefaulttimeout(None)
+
+
+@pytest.mark.usefixtures("hasty_sockets")
 def test_nothing_is_fetched_from_the_network(caplog: pytest.LogCaptureFixture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0)
