@@ -17,6 +17,7 @@ from observations import (
     DEATH_SECONDS,
     DESK,
     ECHO_SECONDS,
+    ENDLESS_TICKET,
     ERROR_SECONDS,
     FEW_STEPS,
     SELF_REPORTED,
@@ -267,12 +268,12 @@ def _judge_discover(evidence: Evidence, server: str, if_unheard: str) -> Verdict
     said = evidence.notes.get(f"{server} says", {"hung": True, "seconds": ECHO_SECONDS})
     lines = exchange(evidence, server, *asked[:1])
     expected = "the answer to server/discover"
+    if _had_no_time(said):
+        return fail("deadline_too_early", expected, shown(said), lines)
     if not asked and "returned" in said:
         return fail("not_discovered", "server/discover", shown(said), wire(evidence, server), server=server)
     if not messages(evidence, server, "received") and messages(evidence, "tickets", "received"):
         return fail("stderr_not_read", expected, shown(said), wire(evidence, server))
-    if _had_no_time(said):
-        return fail("deadline_too_early", expected, shown(said), lines)
     sent = result_of(evidence, server, asked[0]) if asked else {}
     has_missed_it = evidence.raised is not None or (sent and said["seconds"] >= ECHO_SECONDS)
     if asked and has_missed_it and "returned" not in said:
@@ -310,6 +311,8 @@ def _judge_echo(evidence: Evidence, number: int) -> Verdict:
 
 def _why_unanswered(evidence: Evidence, asked: list[JSONObject], seen: JSONObject) -> str | None:
     """Why a caller among three got no answer, by how the others fared."""
+    if _had_no_time(seen):
+        return "deadline_too_early"
     got = [number for number in range(len(TEXTS)) if "returned" in evidence.notes.get(f"answer {number}", {})]
     ids = [request["id"] for request in asked]
     discovered = requests(evidence, "tickets", "server/discover")
@@ -318,7 +321,7 @@ def _why_unanswered(evidence: Evidence, asked: list[JSONObject], seen: JSONObjec
     if len(ids) > len(set(map(str, ids))):
         return "id_used_twice"
     if seen["seconds"] < ECHO_SECONDS:
-        return "deadline_too_early" if _had_no_time(seen) else None
+        return None
     if not got and evidence.need("tickets says")["seconds"] >= ECHO_SECONDS:
         return "chunk_taken_for_line" if result_of(evidence, "tickets", discovered[0]) else None
     if _requests_before_one_was_given_up(evidence, ids) < len(TEXTS):
@@ -561,7 +564,8 @@ def _judge_search(evidence: Evidence, server: str, model_name: str) -> Verdict:
     wrong = [request["params"].get("name") for request in asked if request["params"].get("name") != "search"]
     if wrong:
         return fail(_why_wrong_name(wrong[0], model_name), "search", wrong[0], lines)
-    if any(arguments_of(request).get("query") is None and _has_object(request) for request in asked):
+    queries = [f"login {name}" for name in ALIASES]
+    if any(arguments_of(request).get("query") not in queries and _has_object(request) for request in asked):
         return fail("arguments_lost", {"query": query}, arguments_of(asked[0]), lines)
     received = [(name, arguments_of(request).get("query")) for name in ALIASES for request in calls(evidence, name)]
     arrived = [name for name, its_query in received if its_query == query]
@@ -671,7 +675,8 @@ def judge_failures(evidence: Evidence) -> Iterator[Verdict]:
         actual = _returned(evidence, "unknown")
         yield fail("failures_look_like_answers", "a result with isError: true", actual, _given_up(evidence))
     silent = evidence.need("silent")
-    if "returned" in silent and calls(evidence, "silent") and silent["seconds"] < SILENT_SECONDS * 0.8:
+    was_sent = any(arguments_of(request).get("id") == "T-01" for request in calls(evidence, "silent"))
+    if "returned" in silent and was_sent and silent["seconds"] < SILENT_SECONDS * 0.8:
         expected = f"an error result after {SILENT_SECONDS:g} s"
         yield fail("timeout_ends_the_connection", expected, shown(silent), _given_up(evidence))
     for case, words in FAILURES.items():
@@ -726,15 +731,9 @@ def _judge_hurry(evidence: Evidence) -> Verdict:
     ids = [note.get("params", {}).get("requestId") for note in told]
     if sorted(map(repr, ids)) != sorted(repr(request["id"]) for request in asked):
         return fail("server_not_told", f"notifications/cancelled for {[call['id'] for call in asked]}", ids, lines)
-    hurry = [request["id"] for request in asked if arguments_of(request).get("id") == "T-02"]
-    at = [
-        entry["at"]
-        for entry in evidence.journal("silent")
-        if isinstance(message := entry.get("message"), dict)
-        and hurry[0] in (message.get("id"), (message.get("params") or {}).get("requestId"))
-    ]
-    if at[1] - at[0] >= SILENT_SECONDS * 0.9:
-        return fail("own_deadline_ignored", "it gives up after its own deadline", f"{at[1] - at[0]:.1f} s", lines)
+    hurry = next(request["id"] for request in asked if arguments_of(request).get("id") == "T-02")
+    if ids[0] != hurry:  # the order tells more than the times, which a busy machine stretches
+        return fail("own_deadline_ignored", f"request {hurry} is given up first", ids, lines)
     return PASS
 
 
@@ -808,7 +807,7 @@ def _judge_works(evidence: Evidence, lines: list[str]) -> Verdict:
         return fail("down_server_listed", "tools of notes only", evidence.need("listed"), lines)
     if evidence.nonce in text_of(works.get("returned")) and not is_error(works["returned"]):
         return PASS
-    if asked and _has_object(asked[0]) and not arguments_of(asked[0]):
+    if asked and _has_object(asked[0]) and arguments_of(asked[0]) != {"query": "login"}:
         return fail("arguments_lost", {"query": "login"}, asked[0]["params"], lines)
     verdict = judge_returned(evidence, works, "notes", asked[0]) if asked else PASS
     if verdict.misconception:
@@ -929,7 +928,8 @@ def _holds(content: Any, text: str) -> bool:
 
 def _why_not_asked(evidence: Evidence, server: str, name: str) -> str:
     asked = [request for request in calls(evidence, server) if request["params"].get("name") == name]
-    if asked and all(map(_has_object, asked)) and not any(map(arguments_of, asked)):
+    ids = {wanted for _, _, wanted in CALLS.values()} | {ENDLESS_TICKET}
+    if any(_has_object(request) and arguments_of(request).get("id") not in ids for request in asked):
         return "arguments_lost"
     sent = [request["params"].get("name") for request in calls(evidence, server)]
     return "model_name_on_the_wire" if set(sent) & set(evidence.need("names")) else "call_not_sent"

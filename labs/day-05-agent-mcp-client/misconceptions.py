@@ -178,7 +178,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         REQUEST,
     ),
     "one_request_at_a_time": Misconception(
-        (1,),
+        (1, 7),
         MESSAGES,
         Text(
             "Three requests were to be under way at once, and the second was not sent before the first had been answered."
@@ -648,9 +648,9 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         (5, 8, 9),
         TOOLS,
         Text(
-            "The tool was called without the arguments that the model had given. They belong into `params.arguments`,"
-            " beside the name.",
-            "调用工具时，模型给的参数没有带上。它们应当和名字一起，放在 `params.arguments` 里。",
+            "The tool was called with other arguments than the model had given, or with none. They belong into"
+            " `params.arguments`, beside the name, as they are.",
+            "调用工具时带的不是模型给的参数，或者根本没有带。它们应当和名字一起，原样放在 `params.arguments` 里。",
         ),
         CALL,
     ),
@@ -874,6 +874,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             "一个请求带了自己的、更短的时限（`timeout=`），却按客户端的时限去等了。一个回答可以等多久，调用者最清楚。",
         ),
         REQUEST,
+        symptom=True,
     ),
     "server_not_told": Misconception(
         (7,),

@@ -31,7 +31,7 @@ ECHO_SECONDS = 2.5  # the same for the three requests at once in check 1
 DEATH_SECONDS = 3.0  # the same for the call in which check 7's server dies
 ERROR_SECONDS = 1.0  # deadline in check 2: the starter waits for it once, a right client never
 SILENT_SECONDS = 0.6  # deadline of a request to a server that stays silent: every right client waits for it
-OWN_SECONDS = 0.2  # a shorter one, given with the request itself
+OWN_SECONDS, LATER_SECONDS = 0.2, 0.05  # a shorter one, given with a request that is sent a little later
 ENDLESS_SECONDS = 4.0  # what has not ended by then, and should have long ago, has no end
 CLOSED_SECONDS = 1.0  # what a client leaves running gets this much longer after close()
 DELAY_SECONDS = 0.1  # one answer in check 9 comes so much later than the one to the next call
@@ -337,6 +337,7 @@ async def observe_failures(bench: Bench) -> None:
             bench.note(case, await outcome(registries[alias].call(name, arguments), within=ENDLESS_SECONDS))
 
         async def ask_in_a_hurry() -> None:
+            await anyio.sleep(LATER_SECONDS)  # it is sent second, and given up first
             params = {"name": "get_ticket", "arguments": {"id": "T-02"}}
             request = clients["silent"].request("tools/call", params, timeout=OWN_SECONDS)
             bench.note("hurry", await outcome(request, within=ENDLESS_SECONDS))
@@ -425,6 +426,7 @@ def _is_alive(pid: int) -> bool:
 
 TALK = "I will look that up."  # said together with the first calls: a text that is not the answer
 MANY_STEPS, FEW_STEPS = 8, 3
+ENDLESS_TICKET = "T-05"  # what the model that never stops asks for
 
 
 class EndlessLoop(Exception):
@@ -472,7 +474,7 @@ async def observe_loop(bench: Bench) -> None:
         await registry.refresh()
         bench.note("names", [ticket, note])
         bench.note("offered", offered(registry))
-        model, endless = ScriptedModel(script), ScriptedModel([ask(("c7", ticket, {"id": "T-05"}))])
+        model, endless = ScriptedModel(script), ScriptedModel([ask(("c7", ticket, {"id": ENDLESS_TICKET}))])
         for what, ran, limit in (("run", model, MANY_STEPS), ("stopped", endless, FEW_STEPS)):
             seen = await outcome(run_agent(f"question {bench.nonce}", ran, registry, limit))
             if "returned" in seen:

@@ -129,7 +129,7 @@ ANY_CHECK = [
         "the deadline divided by 1000",
         "deadline_too_early",
         ALL,
-        Edit(CLIENT, DEADLINE, DEADLINE.replace("seconds", "seconds / 1000")),
+        Edit(CLIENT, DEADLINE, DEADLINE.replace("seconds", "seconds // 1000")),
     ),
 ]
 
@@ -316,7 +316,7 @@ CHECK_1 = [
         "one-at-a-time",
         "a lock is held from the request to its answer",
         "one_request_at_a_time",
-        1,
+        (1, 7),
         Edit(
             CLIENT,
             "        self._ids = itertools.count(1)\n",
@@ -1051,6 +1051,20 @@ CHECK_5 = [
         "arguments_lost",
         (5, 8, 9),
         Edit(REGISTRY, CALL, CALL.replace('"arguments": arguments', '"input": arguments')),
+    ),
+    wrong(
+        "arguments-tidied",
+        "the arguments are tidied before they are sent",
+        "arguments_lost",
+        (5, 9),
+        Edit(
+            REGISTRY,
+            CALL,
+            CALL.replace(
+                '"arguments": arguments',
+                '"arguments": {key: str(value).title() + "." for key, value in arguments.items()}',
+            ),
+        ),
     ),
     wrong(
         "arguments-as-text",
