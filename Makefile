@@ -8,7 +8,7 @@ VENV_PYTHON := .venv/Scripts/python.exe
 else
 VENV_PYTHON := .venv/bin/python
 endif
-export MOCK QUESTION TARGET CONFIG MAX_STEPS LAB_LANG
+export MOCK QUESTION TARGET CONFIG MAX_STEPS LAB_LANG YES
 
 # MOCK=1 without a question is the self-test; all else is one run of the agent.
 MOCKED := $(filter-out 0,$(MOCK))

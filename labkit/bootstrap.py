@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 AGAIN = "LABKIT_RUN_AGAIN"  # set for the second start of a command, so that there is no third
-PACKAGES = ("anyio", "rich", "dotenv", "psutil")  # what the commands import
+PACKAGES = ("anyio", "rich", "dotenv", "psutil", "httpx2")  # what the commands import
 
 
 def packages_are_here() -> bool:
