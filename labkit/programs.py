@@ -122,6 +122,8 @@ def is_red(result: Result) -> bool:
 
 def _with_holes(starter: Path, solution: Path, undone: tuple[int, ...]) -> str:
     """The solution's text, with the starter's in the places of these TODOs."""
+    if not undone:
+        return solution.read_text(encoding="utf-8")
     hollow, full = (path.read_text(encoding="utf-8").splitlines(keepends=True) for path in (starter, solution))
     text: list[str] = []
     for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, hollow, full, autojunk=False).get_opcodes():

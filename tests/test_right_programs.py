@@ -19,9 +19,8 @@ def test_it_is_green_in_every_check(tmp_path: Path, program: Program) -> None:
     assert differences(program, judge(folder, LAB, LAB_, set(ALL))) == []
 
 
-@pytest.mark.parametrize("program", RIGHT, ids=lambda program: program.name)
-def test_it_is_still_a_change_of_the_solution(tmp_path: Path, program: Program) -> None:
-    folder = write(program, LAB, LAB_, tmp_path / program.name)
-
-    for file in LAB_.files:
-        compile((folder / file).read_text(encoding="utf-8"), file, "exec")
+def test_all_are_still_changes_of_the_solution(tmp_path: Path) -> None:
+    for program in RIGHT:
+        folder = write(program, LAB, LAB_, tmp_path / program.name)
+        for file in LAB_.files:
+            compile((folder / file).read_text(encoding="utf-8"), f"{program.name}/{file}", "exec")
