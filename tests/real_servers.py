@@ -15,7 +15,6 @@ import importlib.metadata
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -48,15 +47,19 @@ from stdio_client import StdioClient
 HOME = ROOT / ".real-servers"
 PYTHON, OLD_PYTHON, NODE = HOME / "python", HOME / "old-python", HOME / "node"  # two environments and a node_modules
 
-PACKAGES = ["mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24", "fastmcp==4.2.3"]
+PACKAGES = [
+    *("mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24"),
+    "fastmcp==4.2.3",
+]
 OLD_PACKAGES = ["mcp<2", "mcp-server-time==2025.9.25", "mcp-server-sqlite==2025.4.25"]
 NODE_PACKAGES = [
     *(f"@modelcontextprotocol/server-{name}@2026.8.31" for name in ("everything", "filesystem", "memory")),
     *(f"old-{name}@npm:@modelcontextprotocol/server-{name}@0.6.2" for name in ("everything", "memory")),
 ]
 
-RUNS = 5  # of each server for the table; the time to ready is their median
+RUNS = 5  # of each server for the table; the fastest tells the time to ready, as whatever else runs makes it longer
 PROBE_WAIT = 10.0  # seconds the table waits for the plain answer to `server/discover`
+SHOWN = 60  # characters of a result in the table
 PAGE_TEXT = "The tide comes in at noon."
 
 HANDSHAKE_ONLY = """
@@ -73,7 +76,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 
 @dataclass(frozen=True)
 class RealServer:
-    """One server; in `command`, `env` and `arguments` stand {folder}, {page} and the like for what `Place` gives."""
+    """One server; {folder} and {page} in `command`, `env` and `arguments` stand for what `place` gives."""
 
     alias: str
     command: tuple[str, ...]
@@ -116,11 +119,6 @@ TIME: JSONObject = {
     "says": "08:30",
 }
 ENTITY = {"name": "kit", "entityType": "lab", "observations": ["speaks both eras"]}
-MEMORY: JSONObject = {
-    "tool": "create_entities",
-    "arguments": {"entities": [ENTITY]},
-    "says": "speaks both eras",
-}
 
 SERVERS = [
     RealServer("official", (sys.executable, OFFICIAL), None, ("mcp", "mcp"), "modern", **ECHO),
@@ -146,7 +144,7 @@ SERVERS = [
         says="the first commit",
     ),
     python_server(
-        *("fetch", PYTHON, "mcp-server-fetch", "--ignore-robots-txt"),
+        *("fetch", PYTHON, "mcp-server-fetch", "--allow-private-ips"),
         era="modern",
         tool="fetch",
         arguments={"url": "{page}", "raw": True},
@@ -157,7 +155,7 @@ SERVERS = [
         era="legacy",
         tool="get-sum",
         arguments={"a": 2, "b": 40},
-        says="42",
+        says="The sum of 2 and 40 is 42.",
     ),
     node_server(
         *("filesystem", "@modelcontextprotocol/server-filesystem", "{folder}"),
@@ -169,8 +167,10 @@ SERVERS = [
     node_server(
         *("memory", "@modelcontextprotocol/server-memory"),
         era="legacy",
+        tool="create_entities",
+        arguments={"entities": [ENTITY]},
+        says="speaks both eras",
         env={"MEMORY_FILE_PATH": "{folder}/memory.json"},
-        **MEMORY,
     ),
     python_server("time-2025", OLD_PYTHON, "mcp-server-time", era="legacy", **TIME),
     python_server(
@@ -178,9 +178,9 @@ SERVERS = [
         era="legacy",
         tool="read_query",
         arguments={"query": "SELECT 6 * 7 AS answer"},
-        says="42",
+        says="'answer': 42",
     ),
-    node_server("memory-2024", "old-memory", era="legacy", **MEMORY),
+    node_server("memory-2024", "old-memory", era="legacy", tool="read_graph", arguments={}, says="entities"),
     node_server(
         *("everything-2024", "old-everything"),  # it asks the client for a sample in the middle of the call
         era="legacy",
@@ -289,6 +289,7 @@ async def visit(server: RealServer, config: ServerConfig, given: dict[str, str])
         await registry.refresh()
         seconds = anyio.current_time() - began
         names = {entry.tool_name: name for name, entry in registry.entries.items()}
+        (Path(given["folder"]) / "memory.json").unlink(missing_ok=True)  # what an earlier visit left there
         result = await registry.call(names.get(server.tool, server.tool), filled(server.arguments, given))
         return Visit(client.agreement, len(registry.entries), client.pages, result, seconds, registry.down)
 
@@ -313,8 +314,10 @@ async def answer_to_the_probe(config: ServerConfig) -> str:
         finally:
             await client.close()
 
+    told = ""
     async with anyio.create_task_group() as tasks:
-        return await ask(tasks)
+        told = await ask(tasks)
+    return told
 
 
 # The table
@@ -349,16 +352,19 @@ def row(server: RealServer, config: ServerConfig, given: dict[str, str]) -> str:
         str(last.tools),
         str(last.pages),
         f"`{server.tool}`",
-        outcome(last.result),
-        f"{statistics.median(one.seconds for one in visits):.2f} s",
+        outcome(last.result, server.says),
+        f"{min(one.seconds for one in visits):.2f} s",
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def outcome(result: JSONObject) -> str:
-    text = " ".join(result_text(result).split()).replace("|", "\\|")
-    shown = text if len(text) <= 60 else text[:57] + "..."
-    return f"isError: {shown}" if result.get("isError") else shown
+def outcome(result: JSONObject, says: str) -> str:
+    """The part of its text that matters."""
+    text = " ".join(result_text(result).split())
+    start = max(0, text.find(says))
+    shown = text[start : start + SHOWN].replace("|", "\\|")
+    before, after = "… " if start else "", " …" if start + SHOWN < len(text) else ""
+    return f"{'isError: ' if result.get('isError') else ''}{before}{shown}{after}"
 
 
 def version(server: RealServer, package: str) -> str:

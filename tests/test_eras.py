@@ -37,7 +37,7 @@ PATIENCE = 15.0  # seconds any test may take before it fails
 LONG = 12.0  # seconds: a deadline that a test meets only by doing something at once
 SHORT = 0.3  # seconds: a deadline that is meant to be missed
 
-Table = dict[str, list[list[Any]]]  # see era_server.py
+Table = dict[str, Any]  # see era_server.py
 
 LOOK = {"name": "look", "description": "Looks.", "inputSchema": {"type": "object"}}
 READ_ONLY = {"readOnlyHint": True}  # so that the host asks nobody
@@ -246,6 +246,23 @@ async def test_a_modern_server_that_is_only_slow_is_known_by_its_late_answer(tmp
     assert "_meta" in server.got()[-1]["params"]
 
 
+async def test_a_slow_modern_server_that_passes_over_initialize_is_known_all_the_same(tmp_path: Path) -> None:
+    table = {**MODERN, "server/discover": [], "initialize": [["result", DISCOVERED, "server/discover"]]}
+    async with opened(tmp_path, table, probe_seconds=SHORT) as server:
+        assert await look(server) == "seen"
+    assert server.era == "modern"
+
+
+async def test_a_slow_server_of_both_eras_that_has_accepted_initialize_is_a_legacy_one_from_there_on(
+    tmp_path: Path,
+) -> None:
+    both = [["result", DISCOVERED, "server/discover"], ["result", INITIALIZED]]
+    async with opened(tmp_path, {**SILENT, "initialize": both}, probe_seconds=SHORT) as server:
+        assert await look(server) == "seen"
+    assert server.era == "legacy"
+    assert server.methods() == ["server/discover", "initialize", "notifications/initialized", "tools/call"]
+
+
 @pytest.mark.parametrize("code", [-32601, -32602, -32022])
 async def test_a_slow_modern_server_may_refuse_initialize_before_it_answers_the_probe(
     tmp_path: Path, code: int
@@ -258,12 +275,12 @@ async def test_a_slow_modern_server_may_refuse_initialize_before_it_answers_the_
     assert server.era == "modern"
 
 
-async def test_a_modern_server_that_exits_on_the_probe_once_is_found_out_by_its_answer_to_initialize(
+async def test_a_server_taken_for_a_legacy_one_is_modern_if_it_answers_initialize_with_minus_32022(
     tmp_path: Path,
 ) -> None:
     refusal = ["error", -32022, "modern here", {"supported": [PROTOCOL_VERSION]}]
     async with opened(tmp_path, {**MODERN, "initialize": [refusal]}, start=False) as server:
-        server.client.agreement = eras.Agreement(eras.Era.LEGACY, "2025-11-25", {})  # so it is asked that first
+        server.client.agreement = eras.Agreement(eras.Era.LEGACY, "2025-11-25", {})
         await server.client.start()
         assert await look(server) == "seen"
     assert server.era == "modern"
@@ -568,7 +585,7 @@ async def test_several_silent_legacy_servers_cost_one_deadline_of_the_probe_toge
 
 
 ASKED: list[JSONObject] = [
-    {"id": 1, "method": "ping"},
+    {"id": 7, "method": "ping"},  # not 1, which Python takes for true
     {"id": 0, "method": "ping", "params": {"_meta": {"progressToken": 1}}},
     {"id": "", "method": "ping"},
     {"id": "a b", "method": "roots/list"},

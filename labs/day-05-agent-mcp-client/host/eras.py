@@ -44,7 +44,7 @@ LEGACY_REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # t
 # An error with one of these codes comes from a modern server; any other, -32602 too, may come from a legacy one.
 MODERN_CODES = (-32020, -32021, UNSUPPORTED_PROTOCOL_VERSION)
 
-PROBE_SECONDS = 1.0  # a server that has not answered `server/discover` by then is sent `initialize` as well
+PROBE_SECONDS = 2.0  # a server that has not answered `server/discover` by then is sent `initialize` as well
 MOST_REPLIES = 100  # to one server under way at the same time; one that asks more, and reads nothing, gets none
 
 
@@ -93,6 +93,7 @@ class EraClient(StdioClient):
         self._is_news = False  # nobody has asked yet for what the start has discovered
         self._speaks_legacy = False
         self._not_modern = anyio.Event()  # set when the answer to the probe is none of a modern server
+        self._not_initialized = anyio.Event()  # set when `initialize` is refused
         self._may_reply: bool | None = None  # to the server's own requests; None: that is not known yet
         self._held: list[JSONObject] = []  # its requests until it is
         self._replies = 0  # under way
@@ -150,7 +151,7 @@ class EraClient(StdioClient):
         await super().close()
         self._speaks_legacy, self._may_reply = False, None
         self._held.clear()
-        self._not_modern = anyio.Event()
+        self._not_modern, self._not_initialized = anyio.Event(), anyio.Event()
         await super().start()
 
     async def _agree(self) -> Agreement:
@@ -204,16 +205,21 @@ class EraClient(StdioClient):
     async def _probe(self) -> Agreement | None:
         """The modern way. None: the answer is not one of a modern server."""
         self.meta = request_meta(MODERN_REVISIONS[0])
+        agreement = None
         try:
             agreement = read_discovery(await self._discover())
         except RpcError as error:
             if error.code in MODERN_CODES:
                 raise NoAgreement(f"it refuses server/discover: {error}") from error
-            agreement = None
         except InvalidMessage:
-            agreement = None
+            pass
         if agreement is None:
             self._not_modern.set()
+        elif self._may_reply:
+            # The answer is late: `initialize` is under way. A server of both eras may accept that, and then it
+            # is a legacy one from there on; one that refuses is what it has just said.
+            self._may_reply = None
+            await self._wait_a_while(self._not_initialized)
         return agreement
 
     async def _discover(self) -> JSONObject:
@@ -232,15 +238,12 @@ class EraClient(StdioClient):
 
     async def _fall_back(self) -> Agreement:
         """The legacy way, behind the modern one."""
-        seconds = min(self.probe_seconds, self.timeout / 2)
-        with anyio.move_on_after(seconds):
-            await self._not_modern.wait()
+        await self._wait_a_while(self._not_modern)
         try:
             return await self._initialize()
         except NoAgreement:
             # A slow modern server may have answered this first; then its other answer is about to come.
-            with anyio.move_on_after(seconds):
-                await self._not_modern.wait()
+            await self._wait_a_while(self._not_modern)
             raise
 
     async def _initialize(self) -> Agreement:
@@ -249,10 +252,12 @@ class EraClient(StdioClient):
         try:
             return read_initialization(await self._ask_to_initialize())
         except RpcError as error:
+            self._not_initialized.set()
             if error.code in MODERN_CODES and (agreement := await self._probe()):
                 return agreement
             raise NoAgreement(f"it refuses initialize: {error}") from error
         except InvalidMessage as error:
+            self._not_initialized.set()
             raise NoAgreement(f"what it answers to initialize is no result: {error}") from error
 
     async def _ask_to_initialize(self) -> JSONObject:
@@ -266,6 +271,10 @@ class EraClient(StdioClient):
                 raise
         return await self._ask("initialize", initialization(revision))
 
+    async def _wait_a_while(self, sign: anyio.Event) -> None:
+        with anyio.move_on_after(min(self.probe_seconds, self.timeout / 2)):
+            await sign.wait()
+
     async def _ask(self, method: str, params: JSONObject | None = None) -> JSONObject:
         """A request with no deadline of its own: `start` ends it."""
         return await super().request(method, params, timeout=math.inf)
@@ -274,11 +283,13 @@ class EraClient(StdioClient):
         """From here on, talk as agreed."""
         is_legacy = agreement.era is Era.LEGACY
         self._is_news = agreement is not self.agreement
-        self._speaks_legacy = self._may_reply = is_legacy
-        self._held.clear()
+        self._speaks_legacy = is_legacy
         if is_legacy:
+            self._reply_from_now_on()
             await self.notify("notifications/initialized")
         else:
+            self._may_reply = False
+            self._held.clear()
             self.meta = request_meta(agreement.revision)
         self.agreement, self._is_agreed = agreement, True
 
@@ -315,8 +326,12 @@ class EraClient(StdioClient):
 
     async def _reply(self, message: JSONObject, process: Process | None) -> None:
         try:
-            with suppress(McpError):  # who does not live to hear it needs it no more
-                if self._process is process:
+            if self._process is not process:
+                return
+            if self._may_reply is None:  # by now there is a doubt again
+                self._held.append(message)
+            elif self._may_reply:
+                with suppress(McpError):  # who does not live to hear it needs it no more
                     await self._send(reply_to(message))
         finally:
             self._replies -= 1
