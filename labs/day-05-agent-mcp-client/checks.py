@@ -144,8 +144,8 @@ LAB = Lab(
                 "失败：每个失败的调用都变成 isError 结果",
             ),
             Text(
-                "called a tool that fails, one that does not exist, a silent server and a dying one",
-                "调用会失败的工具、不存在的工具、不出声的服务端和中途退出的服务端",
+                "called a tool that fails, two that do not exist, a silent server and a dying one",
+                "调用会失败的工具、两个不存在的工具、不出声的服务端和中途退出的服务端",
             ),
             None,
             ("registry.py", "call"),
@@ -178,8 +178,8 @@ LAB = Lab(
                 "循环：调用与结果按顺序配对，步数上限有效",
             ),
             Text(
-                "ran a question with five tool calls, then a model that never stops",
-                "用五次工具调用跑一个问题，再跑一个停不下来的模型",
+                "ran a question with six tool calls, then a model that never stops",
+                "用六次工具调用跑一个问题，再跑一个停不下来的模型",
             ),
             None,
             ("agent_loop.py", "run_agent"),

@@ -376,8 +376,10 @@ async def observe_down(bench: Bench) -> None:
         "notes": command(bench, "notes"),
     }
     async with connect(commands, **dict.fromkeys(BROKEN, SILENT_SECONDS)) as clients:
+        for alias, client in clients.items():
+            _note_start(bench, alias, client)
         registry = ToolRegistry(clients)
-        bench.note("refresh", await outcome(registry.refresh(), within=ENDLESS_SECONDS))
+        bench.note("refresh", await outcome(registry.refresh(), within=ANSWER_SECONDS))
         bench.note("down", {alias: registry.down.get(alias) for alias in commands})
         bench.note("own names", [model_tool_name("notes", tool) for tool in NOTES_TOOLS])
         bench.note("listed", offered(registry))
@@ -387,6 +389,17 @@ async def observe_down(bench: Bench) -> None:
             name = model_tool_name(alias, f"close_{bench.nonce}")
             bench.note(f"call {alias}", await outcome(registry.call(name, {}), within=ENDLESS_SECONDS))
     bench.note("left running", await _left_running(bench, ("notes", *BROKEN)))
+
+
+def _note_start(bench: Bench, alias: str, client: "StdioClient") -> None:
+    """Note when `start` is called: on a busy machine the process itself may come much later."""
+    start = client.start
+
+    async def noted() -> None:
+        bench.note(f"{alias} starts", time.monotonic())
+        await start()
+
+    client.start = noted  # type: ignore[method-assign]  # of this one object
 
 
 async def _left_running(bench: Bench, journals: tuple[str, ...]) -> list[str]:
