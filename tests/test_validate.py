@@ -172,7 +172,7 @@ def test_recursive_data_of_the_greatest_depth_can_be_checked() -> None:
 
 def test_jsonschema_is_not_imported_before_it_is_needed() -> None:
     code = "import sys; sys.path[:0] = sys.argv[1:]; import host.turn; print('jsonschema' in sys.modules)"
-    words = [sys.executable, "-c", code, str(SOLUTION), str(LAB)]
+    words = [sys.executable, "-B", "-c", code, str(SOLUTION), str(LAB)]
     assert subprocess.run(words, capture_output=True, text=True, timeout=30).stdout == "False\n"
 
 
