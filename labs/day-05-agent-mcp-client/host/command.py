@@ -83,7 +83,8 @@ def ask(language: str) -> str:
     if sys.stdin is None or not sys.stdin.isatty():
         raise NoQuestion("no_question")
     try:
-        question = input(say(language, "ask")).strip()
+        with ended_on_the_spot():  # `input` overlooks a Ctrl-C that comes just before it begins to read
+            question = input(say(language, "ask")).strip()
     except EOFError:  # Ctrl-D
         question = ""
     if not question:

@@ -33,7 +33,7 @@ def end_as_by_ctrl_c() -> None:
 def ended_on_the_spot() -> Iterator[None]:
     """Inside, Ctrl-C ends the process as it ends any program, and raises nothing.
 
-    It is for imports: a KeyboardInterrupt that comes up in one of the import system's callbacks is lost.
+    A KeyboardInterrupt that comes up in one of the import system's callbacks, or just before `input`, is lost.
     """
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
