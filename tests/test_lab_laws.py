@@ -6,8 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from kit import ALL, CHECKS_OF_TODO, FILES, LAB, ROOT, SOLUTION, STARTER, green, hunks, judged, student
+from kit import ALL, CHECKS_OF_TODO, FILES, LAB, ROOT, SOLUTION, STARTER, hunks, judged, student
 
+from labkit.lab import load_lab
+from labkit.programs import is_red, judge
+
+LAB_ = load_lab(LAB)
 SUBSETS = [set(todos) for size in range(5) for todos in itertools.combinations(CHECKS_OF_TODO, size)]
 
 
@@ -17,14 +21,19 @@ def lines(folder: Path, file: str) -> list[str]:
 
 @pytest.mark.parametrize("todos", SUBSETS, ids=lambda todos: "todos_" + "".join(map(str, sorted(todos))) or "none")
 def test_each_subset_of_todos_turns_exactly_its_own_checks_green(tmp_path: Path, todos: set[int]) -> None:
-    record = judged(student(tmp_path / "student", todos))
+    results = judge(student(tmp_path / "student", todos), LAB, LAB_, set(ALL))
 
     red = set().union(*(checks for todo, checks in CHECKS_OF_TODO.items() if todo not in todos))
-    assert green(record) == ALL - red, record["screen"]
-    assert record["exit"] == (1 if red else 0)
-    if red:
-        todo = min(set(CHECKS_OF_TODO) - todos)
-        assert record["screen"].rstrip().splitlines()[-1].startswith(f"next: TODO {todo} at "), record["screen"]
+    assert {result.check.number for result in results if is_red(result)} == red, results
+
+
+@pytest.mark.parametrize("todos", [set(), {1}, {2, 4}, {1, 2, 3}], ids=str)
+def test_the_last_line_names_the_first_todo_that_is_left(tmp_path: Path, todos: set[int]) -> None:
+    left = min(set(CHECKS_OF_TODO) - todos)
+    record = judged(student(tmp_path / "student", todos), "--only", ",".join(map(str, CHECKS_OF_TODO[left])))
+
+    assert record["exit"] == 1
+    assert record["screen"].rstrip().splitlines()[-1].startswith(f"next: TODO {left} at "), record["screen"]
 
 
 @pytest.mark.parametrize("context", ["-U0", "-U3"])

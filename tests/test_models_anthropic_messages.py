@@ -12,8 +12,6 @@ import sys
 from typing import Any
 
 import pytest
-from anthropic import AsyncAnthropic
-from anthropic.types.message_create_params import MessageCreateParamsStreaming
 from kit import LAB
 from mock_model_server import (
     Calls,
@@ -25,7 +23,6 @@ from mock_model_server import (
     messages_events,
     messages_of_blocks,
 )
-from pydantic import TypeAdapter
 
 sys.path.insert(0, str(LAB))
 
@@ -67,6 +64,12 @@ async def sent_for(history: list[JSONObject], tools: list[JSONObject] = [SEARCH]
         return server.bodies[0]
 
 
+def sdk(server: ModelServer) -> Any:
+    from anthropic import AsyncAnthropic  # not above: the import takes a second in every worker
+
+    return AsyncAnthropic(base_url=server.url, api_key="none", max_retries=0)
+
+
 async def sdk_message(reply: Reply) -> Any:
     """The message that the SDK's own accumulator makes of this reply."""
     with ModelServer(reply) as server:
@@ -75,8 +78,8 @@ async def sdk_message(reply: Reply) -> Any:
 
 async def sdk_reply(server: ModelServer) -> Any:
     async with (
-        AsyncAnthropic(base_url=server.url, api_key="none", max_retries=0) as client,
-        client.messages.stream(model="m", max_tokens=9, messages=[QUESTION]) as stream,  # type: ignore[list-item]
+        sdk(server) as client,
+        client.messages.stream(model="m", max_tokens=9, messages=[QUESTION]) as stream,
     ):
         return await stream.get_final_message()
 
@@ -146,7 +149,7 @@ async def test_a_conversation_carried_on_with_the_sdk_sends_what_we_send(thinkin
     with ModelServer(*replies) as server:
         theirs: list[Any] = [{"role": "user", "content": [{"type": "text", "text": QUESTION["content"]}]}]
         settings: Any = {"model": "m", "max_tokens": MAX_TOKENS, "system": "be brief", "tools": [SEARCH]}
-        async with AsyncAnthropic(base_url=server.url, api_key="none", max_retries=0) as client:
+        async with sdk(server) as client:
             for _ in range(2):
                 async with client.messages.stream(messages=theirs, **settings) as stream:
                     message = await stream.get_final_message()
@@ -187,6 +190,9 @@ async def test_our_requests_are_what_the_sdk_types_allow_and_nothing_besides() -
         await model(server, options={"max_tokens": 100}).reply(history, [SEARCH])
         body = server.bodies[0]
     assert body["max_tokens"] == 100, "MODEL_OPTIONS goes before our own number"
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+    from pydantic import TypeAdapter
+
     adapter: Any = TypeAdapter(MessageCreateParamsStreaming)  # it must outlive what it has checked
     assert json.loads(json.dumps(adapter.validate_python(body, strict=True), default=list)) == body
 

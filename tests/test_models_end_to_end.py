@@ -168,9 +168,9 @@ def test_a_server_that_is_down_is_told_to_the_model_before_the_question(api: Api
     assert "gone" in told and "no-such-program" in told
 
 
-@BOTH
-def test_the_starter_has_a_real_model_too(api: Api) -> None:
+def test_the_starter_has_a_real_model_too() -> None:
     """Two tools with one name are one in its table: the request is still one that the provider takes."""
+    api = OPENAI
     with ModelServer(api.reply("", [("call_1", "search", '{"query": "login"}')]), answer_from(api)) as server:
         done = run(server, api, "--target", "starter")
     assert (done.returncode, done.stderr) == (0, "")
@@ -178,8 +178,8 @@ def test_the_starter_has_a_real_model_too(api: Api) -> None:
     assert not list(STARTER.rglob("__pycache__"))
 
 
-@BOTH
-def test_a_model_that_never_stops_calling_ends_at_the_step_limit(api: Api) -> None:
+def test_a_model_that_never_stops_calling_ends_at_the_step_limit() -> None:
+    api = ANTHROPIC
     calls = [api.reply("", [(f"call_{n}", "mcp__notes__search", json.dumps({"query": f"q{n}"}))]) for n in range(3)]
     with ModelServer(*calls) as server:
         done = run(server, api, "--max-steps", 3)
@@ -187,15 +187,14 @@ def test_a_model_that_never_stops_calling_ends_at_the_step_limit(api: Api) -> No
     assert "no answer: the limit of 3 steps was reached" in done.stdout
 
 
-@BOTH
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("api", "reply", "said"),
     [
-        (error(401, f"bad key {KEY}"), "does not accept the key (HTTP 401): bad key ***; check MODEL_API_KEY\n"),
-        (error(404, "no model test-model"), "(HTTP 404): no model test-model; check MODEL_NAME and MODEL_BASE_URL\n"),
-        (error(400, "schema is wrong"), "refuses the request (HTTP 400): schema is wrong\n"),
-        (page(404, "<title>404 Not Found</title>"), "(HTTP 404): 404 Not Found; check MODEL_NAME and MODEL_BASE_URL\n"),
-        (page(200, "<title>Log in</title>"), "is not a model's answer: Log in; check MODEL_BASE_URL and MODEL_API\n"),
+        (OPENAI, error(401, f"bad key {KEY}"), "the key (HTTP 401): bad key ***; check MODEL_API_KEY\n"),
+        (ANTHROPIC, error(404, "no model test-model"), "no model test-model; check MODEL_NAME and MODEL_BASE_URL\n"),
+        (OPENAI, error(400, "schema is wrong"), "refuses the request (HTTP 400): schema is wrong\n"),
+        (ANTHROPIC, page(404, "<title>404 Not Found</title>"), "404 Not Found; check MODEL_NAME and MODEL_BASE_URL\n"),
+        (OPENAI, page(200, "<title>Log in</title>"), "a model's answer: Log in; check MODEL_BASE_URL and MODEL_API\n"),
     ],
 )
 def test_a_provider_that_gives_no_answer_ends_the_run_with_one_sentence(api: Api, reply: Reply, said: str) -> None:

@@ -23,9 +23,6 @@ from mock_model_server import (
     document,
     events,
 )
-from openai import AsyncOpenAI
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-from pydantic import TypeAdapter
 
 sys.path.insert(0, str(LAB))
 
@@ -61,12 +58,18 @@ async def reply_to(reply: Reply, messages: list[JSONObject] | None = None) -> JS
         return await model(server).reply(messages or [QUESTION], [SEARCH])
 
 
+def sdk(server: ModelServer) -> Any:
+    from openai import AsyncOpenAI  # not above: the import takes a second in every worker
+
+    return AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0)
+
+
 async def sdk_message(reply: Reply) -> Any:
     """The message that the SDK's own accumulator makes of this reply."""
     with ModelServer(reply) as server:
         async with (
-            AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client,
-            client.chat.completions.stream(model="m", messages=[QUESTION]) as stream,  # type: ignore[list-item]
+            sdk(server) as client,
+            client.chat.completions.stream(model="m", messages=[QUESTION]) as stream,
         ):
             return (await stream.get_final_completion()).choices[0].message
 
@@ -133,7 +136,7 @@ async def test_a_conversation_carried_on_with_the_sdk_sends_what_we_send() -> No
     tools: Any = [{"type": "function", "function": function}]
     with ModelServer(*replies) as server:
         theirs: list[Any] = [QUESTION]
-        async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client:
+        async with sdk(server) as client:
             for _ in range(2):
                 async with client.chat.completions.stream(model="m", messages=theirs, tools=tools) as stream:
                     message = (await stream.get_final_completion()).choices[0].message
@@ -172,6 +175,9 @@ async def test_our_requests_are_what_the_sdk_types_allow_and_nothing_besides() -
     with ModelServer(chat("ok")) as server:
         await model(server, options={"temperature": 0, "max_completion_tokens": 100}).reply(history, [SEARCH])
         body = server.bodies[0]
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+    from pydantic import TypeAdapter
+
     adapter: Any = TypeAdapter(CompletionCreateParamsStreaming)  # it must outlive what it has checked
     assert json.loads(json.dumps(adapter.validate_python(body, strict=True), default=list)) == body
 

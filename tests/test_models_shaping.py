@@ -450,7 +450,7 @@ def any_schema(chance: random.Random, depth: int = 0) -> Any:
 @pytest.mark.parametrize("rules", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
 def test_whatever_a_server_sends_a_provider_gets_a_schema_that_it_takes(rules: Rules, seed: int) -> None:
     chance = random.Random(seed)
-    for _ in range(150):
+    for _ in range(75):
         schema = any_schema(chance)
         if isinstance(schema, dict) and chance.random() < 0.5:
             schema["type"] = "object"
