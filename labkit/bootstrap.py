@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 AGAIN = "LABKIT_RUN_AGAIN"  # set for the second start of a command, so that there is no third
-PACKAGES = ("anyio", "rich", "dotenv", "psutil", "httpx2")  # what the commands import
+PACKAGES = ("anyio", "rich", "dotenv", "psutil", "httpx2", "jsonschema")  # what the commands import
 
 
 def packages_are_here() -> bool:
@@ -62,7 +62,7 @@ def set_up(group: str = "") -> None:
     uv = shutil.which("uv")
     if uv is not None:
         make = [uv, "venv", "--quiet", "--python", sys.executable, str(VENV)]
-        install = [uv, "pip", "install", "--quiet", "--python", str(PYTHON)]
+        install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(PYTHON)]
     else:
         make = [sys.executable, "-m", "venv", str(VENV)]
         install = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

@@ -85,7 +85,7 @@ def test_only_a_plain_read_only_hint_counts(
 def test_every_claim_is_labelled_as_the_server_s_own(key: str) -> None:
     english, chinese = WORDS[key]
     assert "so the server itself says ({hints})" in english
-    assert "这是服务器自己说的（{hints}）" in chinese
+    assert "这是服务端自己说的（{hints}）" in chinese
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ MAIN = LAB / "host" / "main.py"
 NOTES, TICKETS = (str(LAB / "servers" / name) for name in ("notes.py", "tickets.py"))
 LOGIN = "which open tickets mention the login bug, and do my notes say anything about it?"
 LOGIN_ZH = "哪些未关闭的工单提到了登录问题？我的笔记里有没有相关内容？"
-OURS = re.compile("MODEL_|MOCK|QUESTION|TARGET|CONFIG|MAX_STEPS|LAB_LANG|LC_|LANG|NO_|FORCE_|TERM|COLUMNS")
+OURS = re.compile("MODEL_|MOCK|QUESTION|TARGET|CONFIG|MAX_STEPS|YES|LAB_LANG|LC_|LANG|NO_|FORCE_|TERM|COLUMNS")
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="signals and terminals of POSIX")
 

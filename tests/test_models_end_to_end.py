@@ -6,11 +6,13 @@ gone all the way: schema to provider, call to server, result to provider, answer
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -281,3 +283,51 @@ def test_tools_with_schemas_that_no_provider_takes_can_be_used_all_the_same(api:
         "! mcp__hard__remote: input_schema.properties.x: $ref http://example.com/x.json is not in this document",
     ):
         assert done.stdout.count(note) == 1, "each is said once, not at each step"
+
+
+# The text while it arrives
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal of POSIX")
+def test_on_a_terminal_the_text_is_there_before_the_answer_has_ended_and_is_not_shown_twice() -> None:
+    """The provider sends the second half only when the first has been seen on the screen."""
+    import pty
+
+    seen_half = threading.Event()
+    first, second = (
+        events([chunk]).pieces for chunk in (chat_chunk({"content": "first half,\n"}), chat_chunk({}, "stop"))
+    )
+    more = events([chat_chunk({"content": "second half"})]).pieces
+
+    class Pieces(tuple[bytes, ...]):
+        def __iter__(self) -> Any:
+            yield from first
+            assert seen_half.wait(20), "the first half was not shown while the answer was on its way"
+            yield from (*more, *second)
+
+    master, slave = pty.openpty()
+    with ModelServer(Reply(Pieces(), kind="text/event-stream")) as server:
+        env = {name: value for name, value in os.environ.items() if not OURS.match(name)}
+        env |= {
+            "MODEL_API": "openai",
+            "MODEL_BASE_URL": server.url,
+            "MODEL_NAME": "m",
+            "LAB_LANG": "en",
+            "TERM": "dumb",
+        }
+        command = [sys.executable, "-B", str(MAIN), QUESTION, "--env-file", "/nowhere/.env", "--target", "solution"]
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, env=env, cwd=ROOT
+        ) as process:
+            os.close(slave)
+            screen = b""
+            with contextlib.suppress(OSError):  # Linux says EIO when the other side has closed
+                while part := os.read(master, 4096):
+                    screen += part
+                    if b"first half," in screen:
+                        seen_half.set()
+            assert process.wait(20) == 0
+    os.close(master)
+    text = screen.decode().replace("\r\n", "\n")
+    assert "step 1\n  first half,\n  second half\n" in text
+    assert text.count("second half") == 1 and "answer\n" not in text

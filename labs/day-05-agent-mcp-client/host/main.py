@@ -40,7 +40,7 @@ def main() -> int:
 def packages_are_here() -> bool:
     from importlib.util import find_spec
 
-    return all(find_spec(name) is not None for name in ("anyio", "rich", "dotenv"))
+    return all(find_spec(name) is not None for name in ("anyio", "rich", "dotenv", "httpx2", "jsonschema"))
 
 
 if __name__ == "__main__":

@@ -48,6 +48,8 @@ class Screen:
     def __init__(self, language: str) -> None:
         self.language = language
         self._legend_is_shown = False
+        self._is_spoken = False  # what the model says in this step has been shown while it arrived
+        self._line_is_open = False  # and its last line is not ended
         self._out = PipedConsole(highlight=False, markup=False, emoji=False)
         self._errors = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
@@ -78,11 +80,23 @@ class Screen:
     # One step
 
     def step(self, number: int) -> None:
+        self._is_spoken = False
         self._line("")
         self._line(self.say("step", number=number), "bold")
 
+    @property
+    def is_live(self) -> bool:
+        """Whether somebody watches; in a file or a pipe a text comes as a whole."""
+        return self._out.is_terminal
+
+    def piece(self, text: str) -> None:
+        """A piece of what the model says, while it arrives."""
+        start = "" if self._line_is_open else "  "
+        self._is_spoken = self._line_is_open = True
+        self._out.print(Text(start + printable(text).replace("\n", "\n  ")), end="", soft_wrap=True)
+
     def thought(self, text: str) -> None:
-        if text:
+        if text and not self._is_spoken:
             self._line(text, "italic", indent=2)
 
     def call(self, model_name: str, way: str, arguments: object, title: str = "") -> None:
@@ -123,9 +137,10 @@ class Screen:
             self._line("")
             self._line(self.count("no_answer", steps, more=max(10, 2 * steps)), "bold yellow")
             return
-        self._line(self.say("answer"), "bold")
-        for line in (answer.strip() or self.say("empty_answer")).split("\n"):
-            self._line(line, indent=2)
+        if not self._is_spoken:
+            self._line(self.say("answer"), "bold")
+            for line in (answer.strip() or self.say("empty_answer")).split("\n"):
+                self._line(line, indent=2)
         self._line("")
         self._line(self.count("answered", steps), "dim")
 
@@ -133,6 +148,7 @@ class Screen:
         self._line("! " + one_line(text)[:WARNING_CHARACTERS], "dim")
 
     def problem(self, message: Message) -> None:
+        self._end_line()
         self._errors.print(printable(message.text(self.language)), style="bold", soft_wrap=True)
 
     def stopped(self) -> None:
@@ -163,8 +179,14 @@ class Screen:
         content = printable(text).lstrip(" ")
         self._print(Text(content, style=style), indent + len(text) - len(content))
 
+    def _end_line(self) -> None:
+        if self._line_is_open:
+            self._line_is_open = False
+            self._out.print()
+
     def _print(self, text: Text, indent: int, label: str = "") -> None:
         """On a terminal, what does not fit goes on below its own beginning."""
+        self._end_line()
         margin = indent + cell_len(label)
         width = max(LEAST_WIDTH, self._out.width - margin)
         lines = text.wrap(self._out, width) if self._out.is_terminal else [text]

@@ -94,6 +94,8 @@ class ShownModel:
         self._model = model
         self._screen = screen
         self._step = 0
+        if screen.is_live and hasattr(model, "on_text"):  # a real model: its text is shown while it arrives
+            model.on_text = screen.piece
 
     async def reply(self, messages: list[JSONObject], tools: list[JSONObject]) -> JSONObject:
         self._step += 1

@@ -14,7 +14,7 @@ WORDS: dict[str, tuple[str, str]] = {
     # the command line
     "help_about": (
         "Answer one question with the tools of several MCP servers, and show every step.",
-        "用多个 MCP 服务器的工具回答一个问题，并显示每一步。",
+        "用多个 MCP 服务端的工具回答一个问题，并显示每一步。",
     ),
     "help_question": (
         "the question; without it you are asked for one (QUESTION)",
@@ -26,7 +26,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "help_config": (
         'a file with "mcpServers"; without it the two mock servers are used (CONFIG)',
-        '含有 "mcpServers" 的文件；不写就用两个模拟服务器（CONFIG）',
+        '含有 "mcpServers" 的文件；不写就用两个模拟服务端（CONFIG）',
     ),
     "help_max_steps": (
         "how often the model may be asked (MAX_STEPS; default: as agent_loop.py says)",
@@ -263,16 +263,16 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "duplicate_alias": (
         "{file}: the server alias {alias!r} stands there twice; it is a prefix, give one of the two another",
-        "{file}：服务器别名 {alias!r} 出现了两次；别名就是前缀，请给其中一个换个别名",
+        "{file}：服务端别名 {alias!r} 出现了两次；别名就是前缀，请给其中一个换个别名",
     ),
     "duplicate_mcp_servers": (
         '{file}: "mcpServers" stands there twice; put all servers into one',
-        '{file}："mcpServers" 出现了两次；请把所有服务器放进一个',
+        '{file}："mcpServers" 出现了两次；请把所有服务端放进一个',
     ),
     "bad_alias": (
         "{file}: the server alias {alias!r} cannot be a prefix: "
         'it must be 1 to {most} of the letters A-Z and a-z, digits, "_" and "-"',
-        "{file}：服务器别名 {alias!r} 不能当前缀：请用 1 到 {most} 个英文字母、数字、“_”或“-”",
+        "{file}：服务端别名 {alias!r} 不能当前缀：请用 1 到 {most} 个英文字母、数字、“_”或“-”",
     ),
     # one entry of it
     "entry_not_object": ("the entry must be an object, not {found}", "这一项必须是对象，而不是 {found}"),
@@ -286,7 +286,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "only_stdio": (
         "{field} asks for a transport other than stdio, and this client starts its servers itself",
-        "{field} 要求 stdio 以外的传输方式，而本客户端只会自己启动服务器",
+        "{field} 要求 stdio 以外的传输方式，而本客户端只会自己启动服务端",
     ),
     "unset_variable": (
         "{field} needs the variable {name}, which is not set; ${{{name}:-default}} would give it a default",
@@ -317,9 +317,9 @@ WORDS: dict[str, tuple[str, str]] = {
     "question": ("question", "问题"),
     "target": ("target", "目标"),
     "model": ("model", "模型"),
-    "servers": ("servers", "服务器"),
+    "servers": ("servers", "服务端"),
     "starting": ("starting: {aliases}", "正在启动：{aliases}"),
-    "no_servers": ("there is no server to start", "没有要启动的服务器"),
+    "no_servers": ("there is no server to start", "没有要启动的服务端"),
     "tools_one": ("1 tool", "1 个工具"),
     "tools_many": ("{count} tools", "{count} 个工具"),
     "down": ("down: {why}", "不可用：{why}"),
@@ -327,7 +327,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "lazy": ("lazy: started when the model asks for it", "按需启动：模型要用时才启动"),
     "step": ("step {number}", "第 {number} 步"),
     "nothing_sent": ("(nothing was sent)", "（没有发送）"),
-    "connects": ("(connects to a server)", "（连接一个服务器）"),
+    "connects": ("(connects to a server)", "（连接一个服务端）"),
     "bad_arguments": (
         "(nothing was sent: the arguments are not a JSON object)",
         "（没有发送：参数不是 JSON 对象）",
@@ -335,7 +335,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "cut": ("... {count} more characters for the model", "……给模型的还有 {count} 个字符"),
     "legend": (
         "(name for the model -> name on the wire @ server)",
-        "（给模型的名字 -> 线上的名字 @ 服务器）",
+        "（给模型的名字 -> 线上的名字 @ 服务端）",
     ),
     "answer": ("answer", "回答"),
     "empty_answer": ("(the model answered with no words)", "（模型的回答是空的）"),
@@ -356,21 +356,21 @@ WORDS: dict[str, tuple[str, str]] = {
     "proposal": ("The model wants to run: {title} ({way})", "模型想运行：{title}（{way}）"),
     "claim_destructive": (
         "it may destroy something; so the server itself says ({hints}), nobody has checked it",
-        "它可能破坏数据；这是服务器自己说的（{hints}），没有人核实过",
+        "它可能破坏数据；这是服务端自己说的（{hints}），没有人核实过",
     ),
     "claim_additive": (
         "it changes something and destroys nothing; so the server itself says ({hints}), "
         "nobody has checked it",
-        "它会改动数据，但不会破坏；这是服务器自己说的（{hints}），没有人核实过",
+        "它会改动数据，但不会破坏；这是服务端自己说的（{hints}），没有人核实过",
     ),
     "claim_read_only": (
         "it only reads; so the server itself says ({hints}), "
         "but the configuration does not trust this server",
-        "它只读取；这是服务器自己说的（{hints}），但配置里不信任这个服务器",
+        "它只读取；这是服务端自己说的（{hints}），但配置里不信任这个服务端",
     ),
     "claim_none": (
         "the server does not say what it changes, so it may destroy something",
-        "服务器没有说明它会改动什么，所以它可能破坏数据",
+        "服务端没有说明它会改动什么，所以它可能破坏数据",
     ),
     "hidden_arguments": (
         "... and {count} more characters, which are not shown",
@@ -389,19 +389,19 @@ WORDS: dict[str, tuple[str, str]] = {
     # what becomes of servers, and what they return
     "server_ended": (
         "the server {alias} is down: {why}; a call of one of its tools starts it again",
-        "服务器 {alias} 不可用：{why}；再调用它的工具时会重新启动",
+        "服务端 {alias} 不可用：{why}；再调用它的工具时会重新启动",
     ),
     "server_restarted": (
         "the server {alias} has been started again; what it kept in memory is gone",
-        "服务器 {alias} 已重新启动；它内存里的东西没有了",
+        "服务端 {alias} 已重新启动；它内存里的东西没有了",
     ),
     "server_silent": (
         "the server {alias} has not answered {count} requests in a row; it is left alone for {seconds} s",
-        "服务器 {alias} 连续 {count} 次没有回答；{seconds} 秒内不再打扰它",
+        "服务端 {alias} 连续 {count} 次没有回答；{seconds} 秒内不再打扰它",
     ),
     "not_listed_anew": (
         "the tools of the server {alias} have changed, but could not be listed anew: {why}",
-        "服务器 {alias} 的工具变了，但没能重新列出：{why}",
+        "服务端 {alias} 的工具变了，但没能重新列出：{why}",
     ),
     "broken_output_schema": (
         "{tool}: its outputSchema cannot be used, so results are not checked: {why}",

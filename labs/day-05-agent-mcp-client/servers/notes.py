@@ -19,7 +19,7 @@ NOTES = [
         "updated": "2026-05-04",
         "tags": "mcp protocol 协议",
         "text": "MCP lets a model use tools that live in other programs, over JSON-RPC. "
-        "MCP 是模型与工具之间的协议：宿主里的客户端连接服务器，列出工具，再替模型调用它们。"
+        "MCP 是模型与工具之间的协议：宿主里的客户端连接服务端，列出工具，再替模型调用它们。"
         "On stdio one line is one message, and there is no handshake any more.",
     },
     {
@@ -101,7 +101,7 @@ NOTES = [
         "title": "MCP 工具命名约定 / naming MCP tools",
         "updated": "2026-06-02",
         "tags": "mcp tools names 命名",
-        "text": "一个名字只在一个服务器里唯一：notes 和 tickets 都有 search。"
+        "text": "一个名字只在一个服务端里唯一：notes 和 tickets 都有 search。"
         "所以客户端要给模型另起名字，并保留一张对照表（T-12）。"
         "Models accept letters, digits, _ and -, at most 64 of them.",
     },
