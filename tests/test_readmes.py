@@ -44,7 +44,7 @@ def test_the_names_in_the_table_are_those_that_the_solution_makes(readme: Path) 
 def test_a_place_that_is_shown_is_a_todo_or_the_function_around_it(readme: Path) -> None:
     for file, number in re.findall(r"starter/(\w+\.py):(\d+)", readme.read_text(encoding="utf-8")):
         line = (STARTER / file).read_text(encoding="utf-8").splitlines()[int(number) - 1]
-        assert re.search(r"# TODO \d: |^ *(async )?def (list_all_tools|model_tool_name|_on_line|_refresh_one)", line), line
+        assert re.search(r"# TODO \d: |def (list_all_tools|model_tool_name|_on_line|_refresh_one)", line), line
 
 
 @pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.relative_to(ROOT)))
