@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ class Evidence:
     notes: dict[str, Any]  # what `observe` noted
     end: str  # "done" | "raised" | "timeout" | "died"; nothing but "done" can pass
     raised: Raised | None = None
+    trespass: Raised | None = None  # where it reached for what is not its own (labkit.fence)
     exit_code: int | None = None
     printed: str = ""
     stack: str = ""  # where a program that did not end was, as far as it could be seen
@@ -145,6 +147,7 @@ class Lab:
     misconceptions: dict[str, Misconception]
     specification: str = ""  # the address that the pages of the misconceptions are below
     cause: Callable[[Evidence], Verdict | None] = lambda evidence: None  # why any check at all may be red
+    foul: Callable[[Evidence], str] = lambda evidence: ""  # why no check can be green: evidence that was made up
 
 
 @dataclass
@@ -154,10 +157,16 @@ class Bench:
     nonce: str
     directory: Path
     write: Callable[[str], object]
+    handed_out: dict[str, list[str]] = field(default_factory=dict)  # journal -> the command line of its server
 
     def note(self, key: str, value: Any) -> None:
         """Write down one thing that was seen; it survives whatever the student's code does next."""
-        self.write(json.dumps({key: value}, default=repr) + "\n")
+        self.write(json.dumps({key: value}, default=repr))
+
+
+def signature(text: bytes, secret: str) -> bytes:
+    """What stands before a note in the file, to show that the worker wrote it."""
+    return blake2b(text, key=secret.encode(), digest_size=8).hexdigest().encode()
 
 
 def find_labs() -> list[Path]:

@@ -76,6 +76,8 @@ def todo_left(record: JSONObject, lab: Lab, target: Path) -> bool:
 
 def _message(result: Result, lab: Lab, language: str) -> str:
     verdict, evidence = result.verdict, result.evidence
+    if evidence is not None and evidence.trespass is not None:
+        return say("trespass", language, what=evidence.trespass.text)
     if verdict.misconception is not None:
         text = lab.misconceptions[verdict.misconception].text.say(language, **verdict.values)
         if result.explained_by is None:
@@ -100,6 +102,8 @@ def _raised(result: Result, language: str) -> str:
 def _add_trace(record: JSONObject, result: Result, target: Path) -> None:
     """The frames of an exception, or of a program that did not end, stand for what was got."""
     evidence = result.evidence
+    if evidence is not None and evidence.trespass and evidence.trespass.frames:
+        record["where"] = _where(evidence.trespass.frames, target)
     if evidence is None or record["actual"]:
         return
     frames = evidence.raised.frames[-3:] if evidence.raised else []

@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from labkit import processes
-from labkit.lab import NOTES, Check, Evidence, Lab, Missing, Raised, Verdict
+from labkit.lab import NOTES, Check, Evidence, Lab, Missing, Raised, Verdict, signature
 
 WORKER = Path(__file__).with_name("worker.py")
-END = b"labkit-end "  # the worker's word for "this check is through", before the nonce
+END = b"labkit-end "  # the worker's word for "this check is through", before the secret of the check
+STATUS = {"done": "fail", "raised": "fail", "timeout": "timeout", "died": "error"}  # of a check that is not passed
 LANES = max(3, 1 + (os.cpu_count() or 1))  # workers at a time; each waits for others half of its time
 LOOK_SECONDS = 0.02  # how often a worker is looked at that neither says the word nor ends
 LAST_PRINT_SECONDS = 0.5  # how long an ended worker's output is read; another process may hold the pipe open
@@ -62,6 +63,7 @@ class Runner:
         self._queue: queue.SimpleQueue[Check] = queue.SimpleQueue()
         self._results: dict[int, Future[Result]] = {check.number: Future() for check in lab.checks}
         self._directory = tempfile.TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
+        self._temporary = Path(self._directory.name).resolve() / "tmp"
         self.import_error: Raised | None = None
 
     def start(self, only: set[int]) -> None:
@@ -117,7 +119,8 @@ class Runner:
         with self._lock:
             if self._stopped:
                 return None
-            worker = Worker(processes.start(self._command, self._mark, self._target))
+            self._temporary.mkdir(parents=True, exist_ok=True)
+            worker = Worker(processes.start(self._command, self._mark, self._target, self._temporary))
             self._workers.add(worker)
             return worker
 
@@ -129,12 +132,12 @@ class Runner:
     def _run_one(self, check: Check, worker: "Worker") -> Result:
         start = time.monotonic()
         directory = Path(self._directory.name).resolve() / f"check-{check.number}"
-        directory.mkdir()
-        nonce = secrets.token_hex(4)
-        end = worker.observe(check, directory, nonce)
+        directory.mkdir(parents=True)
+        nonce, secret = secrets.token_hex(4), secrets.token_hex(16)
+        end = worker.observe(check, directory, nonce, secret)
         if self._stopped:
             return _not_run(check)
-        evidence = _gather(directory, nonce, end, worker)
+        evidence = _gather(directory, nonce, secret, end, worker)
         if "import_error" in evidence.notes:
             with self._lock:
                 self._stopped = True  # the other checks would say the same
@@ -158,13 +161,13 @@ class Worker:
     def exit_code(self) -> int | None:
         return self._process.returncode
 
-    def observe(self, check: Check, directory: Path, nonce: str) -> str:
+    def observe(self, check: Check, directory: Path, nonce: str, secret: str) -> str:
         """Have it run one observation; how that ended: "through", "timeout", or "died"."""
         self._printed.clear()
-        self._word = END + nonce.encode()
+        self._word = END + secret.encode()
         self._said.clear()
         deadline = time.monotonic() + check.seconds
-        if not self._order({"check": check.number, "directory": str(directory), "nonce": nonce}):
+        if not self._order({"check": check.number, "directory": str(directory), "nonce": nonce, "secret": secret}):
             return "died"
         while not self._said.wait(LOOK_SECONDS):
             if self._process.poll() is not None:
@@ -208,11 +211,14 @@ def _not_run(check: Check) -> Result:
     return Result(check, "not_run", 0.0, Verdict(False))
 
 
-def _gather(directory: Path, nonce: str, end: str, worker: Worker) -> Evidence:
+def _gather(directory: Path, nonce: str, secret: str, end: str, worker: Worker) -> Evidence:
     notes: dict[str, Any] = {}
     for line in _content(directory / NOTES).split(b"\n"):
+        signed, _, text = line.partition(b" ")
+        if signed != signature(text, secret):
+            continue  # the end of a program that was stopped, or nothing of ours
         try:
-            note = json.loads(line)
+            note = json.loads(text)
         except (ValueError, RecursionError):
             continue
         if isinstance(note, dict):
@@ -226,7 +232,8 @@ def _gather(directory: Path, nonce: str, end: str, worker: Worker) -> Evidence:
         end = "raised" if raised else "done" if notes.get("done") is True else "died"
     stack = _content(directory / "stack.txt").decode("utf-8", "replace")
     error = Raised(**raised) if raised else None
-    return Evidence(nonce, directory, notes, end, error, worker.exit_code, worker.printed(), stack)
+    trespass = Raised(**notes["trespass"]) if "trespass" in notes else None
+    return Evidence(nonce, directory, notes, end, error, trespass, worker.exit_code, worker.printed(), stack)
 
 
 def _content(file: Path) -> bytes:
@@ -239,17 +246,19 @@ def _content(file: Path) -> bytes:
 
 def _judge(check: Check, evidence: Evidence, lab: Lab) -> tuple[str, Verdict]:
     """The judge sees every kind of end, as it may know the reason; but only "done" can be a pass."""
+    if evidence.trespass:
+        return STATUS[evidence.end], Verdict(False, actual=evidence.trespass.text)
     verdict = _carefully(check.judge, evidence) or Verdict(False)
     if evidence.end == "done" and verdict.passed:
-        return "pass", verdict
+        foul = lab.foul(evidence)
+        return ("fail", Verdict(False, actual=foul)) if foul else ("pass", verdict)
     if verdict.misconception is None or lab.misconceptions[verdict.misconception].symptom:
         verdict = _carefully(lab.cause, evidence) or verdict
     if evidence.end == "done":
         return "fail", verdict
     if verdict.misconception is None:
         verdict = Verdict(False)  # what else the judge saw is for want of the rest
-    status = {"raised": "fail", "timeout": "timeout", "died": "error"}[evidence.end]
-    return status, verdict
+    return STATUS[evidence.end], verdict
 
 
 def _carefully(judge: Callable[[Evidence], Verdict | None], evidence: Evidence) -> Verdict | None:

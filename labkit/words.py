@@ -54,6 +54,10 @@ WORDS: dict[str, Text] = {
         "Your code raised {type}: {text}",
         "你的代码抛出了 {type}：{text}",
     ),
+    "trespass": Text(
+        "Your program reached for something that is not its own: {what}. The checks judge what the five files do by themselves, so a check in which this happens cannot be green.",
+        "你的程序碰了不属于它的东西：{what}。检查只看这五个文件自己做了什么，所以发生了这种事的检查不会变绿。",
+    ),
     "import error": Text(
         "Your code could not be imported, so no check could run. {type}: {text}",
         "你的代码无法导入，所以没有检查可以运行。{type}：{text}",

@@ -7,6 +7,7 @@ a nonce that is new in every run, so no answer can be known beforehand.
 
 from judgements import (
     cause,
+    foul,
     judge_collision,
     judge_discovery,
     judge_down,
@@ -38,6 +39,7 @@ LAB = Lab(
     misconceptions=MISCONCEPTIONS,
     specification="https://modelcontextprotocol.io/specification/2026-07-28/",
     cause=cause,
+    foul=foul,
     checks=(
         Check(
             1,

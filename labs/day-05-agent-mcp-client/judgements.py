@@ -172,6 +172,12 @@ def first_red(judges: Callable[P, Iterator[Verdict]]) -> Callable[P, Verdict]:
 # What can turn any check red
 
 
+def foul(evidence: Evidence) -> str:
+    """A journal of a server that was not started: somebody else has written it. "": there is none."""
+    made_up = [server for server in evidence.journals() if not evidence.notes.get(f"started {server}")]
+    return f"a journal of {made_up[0]}, which was not started" if made_up else ""
+
+
 def cause(evidence: Evidence) -> Verdict | None:
     """A message that a server did not understand, though it was not meant to be wrong; None: there is none."""
     for server in evidence.journals():
@@ -447,6 +453,8 @@ def _judge_walk(evidence: Evidence, name: str, pages: list[list[str]]) -> Verdic
     if any(isinstance(item, list) for item in seen["returned"]):
         return fail("pages_nested", tools, shown(seen), lines)
     names = [tool["name"] for tool in seen["returned"]]
+    if len(asked) < len(pages) and set(names) == set(tools):
+        return fail(None, f"{len(pages)} pages are asked for", f"{len(asked)}; the other names are not from here", lines)
     if names == tools or (name == "circle" and set(names) == set(tools)):
         return PASS
     return fail(_why_other_tools(evidence, names, pages), tools, names, lines, count=len(names))
@@ -805,7 +813,7 @@ def _judge_works(evidence: Evidence, lines: list[str]) -> Verdict:
     asked = calls(evidence, "notes")
     if strangers and own[0] in evidence.need("listed"):
         return fail("down_server_listed", "tools of notes only", evidence.need("listed"), lines)
-    if evidence.nonce in text_of(works.get("returned")) and not is_error(works["returned"]):
+    if asked and evidence.nonce in text_of(works.get("returned")) and not is_error(works["returned"]):
         return PASS
     if asked and _has_object(asked[0]) and arguments_of(asked[0]) != {"query": "login"}:
         return fail("arguments_lost", {"query": "login"}, asked[0]["params"], lines)

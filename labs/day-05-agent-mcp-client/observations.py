@@ -44,7 +44,9 @@ def command(bench: Bench, server: str, *flags: str, journal: str = "") -> list[s
     """The command line of a mock server that carries this run's nonce and writes the journal `journal`."""
     file = bench.directory / f"{journal or server}.jsonl"
     seed = ["--seed", bench.nonce]
-    return [sys.executable, str(SERVERS / f"{server}.py"), "--journal", str(file), *seed, *flags]
+    line = [sys.executable, str(SERVERS / f"{server}.py"), "--journal", str(file), *seed, *flags]
+    bench.handed_out[file.stem] = line
+    return line.copy()
 
 
 def tools(*names: str) -> list[str]:
@@ -362,6 +364,7 @@ async def observe_failures(bench: Bench) -> None:
 # 8 one server down
 
 BROKEN = ("missing", "crashed", "silent", "silent-2")
+STARTS: dict[str, float] = {}  # alias -> when its client was started
 
 
 async def observe_down(bench: Bench) -> None:
@@ -377,9 +380,11 @@ async def observe_down(bench: Bench) -> None:
     }
     async with connect(commands, **dict.fromkeys(BROKEN, SILENT_SECONDS)) as clients:
         for alias, client in clients.items():
-            _note_start(bench, alias, client)
+            _remember_start(alias, client)
         registry = ToolRegistry(clients)
         bench.note("refresh", await outcome(registry.refresh(), within=ANSWER_SECONDS))
+        for alias in STARTS:
+            bench.note(f"{alias} starts", STARTS[alias])
         bench.note("down", {alias: registry.down.get(alias) for alias in commands})
         bench.note("own names", [model_tool_name("notes", tool) for tool in NOTES_TOOLS])
         bench.note("listed", offered(registry))
@@ -391,15 +396,18 @@ async def observe_down(bench: Bench) -> None:
     bench.note("left running", await _left_running(bench, ("notes", *BROKEN)))
 
 
-def _note_start(bench: Bench, alias: str, client: "StdioClient") -> None:
-    """Note when `start` is called: on a busy machine the process itself may come much later."""
+def _remember_start(alias: str, client: "StdioClient") -> None:
+    """Remember when `start` is called: on a busy machine the process itself may come much later.
+
+    The bench stays out of it: what hangs on a client is in the student's hands.
+    """
     start = client.start
 
-    async def noted() -> None:
-        bench.note(f"{alias} starts", time.monotonic())
+    async def remembered() -> None:
+        STARTS[alias] = time.monotonic()
         await start()
 
-    client.start = noted  # type: ignore[method-assign]  # of this one object
+    client.start = remembered  # type: ignore[method-assign]  # of this one object
 
 
 async def _left_running(bench: Bench, journals: tuple[str, ...]) -> list[str]:

@@ -1,0 +1,177 @@
+"""The fence: a student's program does its own work, and does not reach for the self-test's.
+
+Python tells an audit hook of every file that is opened, every process that is started and every frame that is
+looked at. What no submission needs (the solution, the kit's own files, the notes and journals of the run, other
+servers than those it was given, the frames of its caller) is refused with a PermissionError and noted, and a check
+in which something was noted is red, whatever else was seen. What both sides use (`json`, `time`, `anyio` ...) is
+compared with what it was, each time something is noted.
+
+It stands in the same process as what it holds back: it stops what is tried in plain sight, and is no wall.
+"""
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from labkit.lab import ROOT, Bench
+
+FRAME_EVENTS = ("sys._getframe", "sys._current_frames", "object.__getattr__", "object.__setattr__")
+LOOKING_EVENTS = ("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.settrace", "sys.setprofile")
+FRAME_NAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "__code__")
+FRAME_GIVERS = ("inspect.py", "base_tasks.py")  # library files that hand out frames to whoever calls them
+FRAME_GIVING = ("walk_stack", "<lambda>")  # library functions that do: of traceback and of logging
+FILE_EVENTS = ("open", "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.chmod", "os.link", "os.symlink",
+               "shutil.rmtree", "shutil.move")  # fmt: skip
+START_EVENTS = ("subprocess.Popen", "os.exec", "os.posix_spawn")
+KILL_EVENTS = ("os.kill", "os.killpg")
+EVENTS = frozenset({*FRAME_EVENTS, *LOOKING_EVENTS, *FILE_EVENTS, *START_EVENTS, *KILL_EVENTS})
+SHARED = ("builtins", "json", "json.encoder", "json.decoder", "time", "os", "subprocess", "asyncio", "anyio",
+          "anyio._backends._asyncio")  # fmt: skip
+SHOWN_FRAMES = 3
+
+
+class Trespass(PermissionError):
+    """Raised in the student's code when it reaches over the fence."""
+
+
+class Fence:
+    """What the program in `target` may not reach, and what of it was tried."""
+
+    def __init__(self, target: Path, lab_folder: Path, keepers: set[int]) -> None:
+        self._target = str(target)
+        self._keepers = keepers  # the processes that run this one
+        library = {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)}
+        self._library = tuple({f"{path}{os.sep}" for name in library for path in (name, os.path.realpath(name))})
+        self._kit = (str(ROOT / "labkit") + os.sep, str(lab_folder) + os.sep)
+        self._lab = str(lab_folder)
+        self._closed = (str(ROOT), self._lab)
+        self._run = ""  # the directory of this run
+        self._bench: Bench | None = None  # of the check that runs
+        self._is_busy = False
+        self._sealed: list[tuple[str, dict[str, Any], dict[str, Any]]] = []  # name, its namespace, what was in it
+
+    def close(self, *modules: ModuleType) -> None:
+        """From here on: hide these modules of the kit, remember what is shared, and listen.
+
+        What is shared is imported now, before the student's folder is on the path: a file anyio.py there is not it.
+        """
+        for module in (*modules, *map(importlib.import_module, SHARED)):
+            spaces = [(module.__name__, module.__dict__)]
+            if module in modules:
+                spaces += [(name, vars(item)) for name, item in vars(module).items() if isinstance(item, type)]
+            self._sealed += [(name, space, dict(space)) for name, space in spaces]  # type: ignore[arg-type]
+            if module in modules:
+                del sys.modules[module.__name__]
+        sys.path[:] = [path for path in sys.path if path not in (str(ROOT), self._lab)]
+        sys.argv[:] = [""]
+        sys.addaudithook(self._hear)
+
+    def open_for(self, bench: Bench) -> None:
+        """Another check begins, and its program may start what this bench has handed out."""
+        self._bench = bench
+        self._run = str(bench.directory.parent)
+
+    def changed(self) -> str:
+        """The name of something shared that is not what it was, or ""."""
+        for name, space, before in self._sealed:
+            for key, value in before.items():
+                if space.get(key) is not value:
+                    return f"{name}.{key}"
+        return ""
+
+    def _hear(self, event: str, args: tuple[Any, ...]) -> None:
+        if event not in EVENTS or self._bench is None or self._is_busy:
+            return
+        self._is_busy = True  # what is asked here is no event of the student's
+        try:
+            what = self._judge(event, args, sys._getframe(1))
+            if what:
+                self._bench.note("trespass", {"type": "Trespass", "text": what, "frames": self._own(sys._getframe(1))})
+        finally:
+            self._is_busy = False
+        if what:
+            raise Trespass(f"this is not for a submission: {what}")
+
+    def _judge(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> str:
+        """What is to be refused, in a few words, or ""."""
+        if event in FRAME_EVENTS:
+            is_frame = event[:4] == "sys." or args[1] in FRAME_NAMES
+            return f"{event} {args[1:]}" if is_frame and self._is_theirs(_who_gets(frame)) else ""
+        if event in LOOKING_EVENTS:
+            return event if self._is_theirs(frame) else ""
+        if event in KILL_EVENTS:
+            return f"{event} {args}" if args[0] == -1 or abs(args[0]) in self._keepers else ""
+        if event in START_EVENTS:
+            return self._judge_start(args[1], frame)
+        paths = [path for path in args if isinstance(path, str | bytes | os.PathLike)]
+        for path in paths[: 1 if event == "open" else 2]:
+            if self._is_closed(path) and self._asks(frame):
+                if frame is not None and "linecache" in {_file(frame), _file(frame.f_back)}:
+                    raise Trespass(path)  # a traceback wants to show a line of ours: it does without
+                return f"{event} {os.fsdecode(path)}"
+        return ""
+
+    def _judge_start(self, words: Any, frame: FrameType | None) -> str:
+        """`words` is a list; on Windows the whole line as a text."""
+        is_line = isinstance(words, str | bytes | os.PathLike)
+        line = [os.fsdecode(words)] if is_line else [os.fsdecode(word) for word in words]
+        assert self._bench is not None
+        for name, handed_out in self._bench.handed_out.items():
+            if line in (handed_out, [subprocess.list2cmdline(handed_out)]):
+                self._bench.note(f"started {name}", True)
+                return ""
+        rest = " ".join(line if is_line else line[1:]).replace(self._target, "")
+        is_ours = self._lab in rest or self._run in rest
+        return f"start {' '.join(line)}" if is_ours and self._asks(frame) else ""
+
+    def _is_closed(self, path: str | bytes | os.PathLike[Any]) -> bool:
+        real = os.path.realpath(os.fsdecode(path))
+        inside = real + os.sep
+        if inside.startswith((self._target + os.sep, *self._library, os.path.join(self._run, "tmp") + os.sep)):
+            return False
+        return inside.startswith(tuple(root + os.sep for root in (*self._closed, self._run)))
+
+    def _asks(self, frame: FrameType | None) -> bool:
+        """Whether the nearest code that is no library's is the student's (or nobody's that is known)."""
+        while frame is not None and self._is_library(frame.f_code):
+            frame = frame.f_back
+        return frame is None or self._is_theirs(frame)
+
+    def _is_theirs(self, frame: FrameType | None) -> bool:
+        return frame is not None and not self._is_library(frame.f_code) and not self._is_kit(frame.f_code)
+
+    def _is_library(self, code: CodeType) -> bool:
+        return code.co_filename.startswith((*self._library, "<frozen ")) and not self._is_kit(code)
+
+    def _is_kit(self, code: CodeType) -> bool:
+        return code.co_filename.startswith(self._kit) and not code.co_filename.startswith(self._target + os.sep)
+
+    def _own(self, frame: FrameType | None) -> list[str]:
+        """The student's own lines on the way to here, innermost last."""
+        found: list[str] = []
+        while frame is not None and len(found) < SHOWN_FRAMES:
+            file = frame.f_code.co_filename
+            if file.startswith(self._target + os.sep):
+                found.append(f"{os.path.basename(file)}:{frame.f_lineno} in {frame.f_code.co_name}")
+            frame = frame.f_back
+        return found[::-1]
+
+
+def _who_gets(frame: FrameType | None) -> FrameType | None:
+    """The frame that is handed what was asked for."""
+    while frame is not None and frame.f_back is not None:
+        file = os.path.basename(frame.f_code.co_filename)
+        is_giving = frame.f_code.co_name in FRAME_GIVING and file in ("traceback.py", "__init__.py")
+        if file not in FRAME_GIVERS and not is_giving:
+            break
+        frame = frame.f_back
+    return frame
+
+
+def _file(frame: FrameType | None) -> str:
+    return "" if frame is None else os.path.basename(frame.f_code.co_filename).removesuffix(".py")
+
