@@ -13,15 +13,22 @@ import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
+from operator import is_
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+import anyio
+
 from labkit.lab import ROOT, Bench
 
-FRAME_EVENTS = ("sys._getframe", "sys._current_frames", "object.__getattr__", "object.__setattr__")
+ATTRIBUTES = {  # event -> the attributes of which it tells that lead to the code of others
+    "object.__getattr__": ("tb_frame", "gi_frame", "cr_frame", "ag_frame"),
+    "object.__setattr__": ("__code__",),
+}
+FRAME_EVENTS = ("sys._getframe", "sys._current_frames", *ATTRIBUTES)
 LOOKING_EVENTS = ("gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.settrace", "sys.setprofile")
-FRAME_NAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "__code__")
 FRAME_GIVERS = ("inspect.py", "base_tasks.py")  # library files that hand out frames to whoever calls them
 FRAME_GIVING = ("walk_stack", "<lambda>")  # library functions that do: of traceback and of logging
 FILE_EVENTS = ("open", "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.chmod", "os.link", "os.symlink",
@@ -31,6 +38,7 @@ KILL_EVENTS = ("os.kill", "os.killpg")
 EVENTS = frozenset({*FRAME_EVENTS, *LOOKING_EVENTS, *FILE_EVENTS, *START_EVENTS, *KILL_EVENTS})
 SHARED = ("builtins", "json", "json.encoder", "json.decoder", "time", "os", "subprocess", "asyncio", "anyio",
           "anyio._backends._asyncio")  # fmt: skip
+ANYIO = ("run", "create_task_group", "move_on_after", "sleep", "current_time")  # it would load these when asked
 SHOWN_FRAMES = 3
 
 
@@ -43,7 +51,7 @@ class Fence:
 
     def __init__(self, target: Path, lab_folder: Path, keepers: set[int]) -> None:
         self._target = str(target)
-        self._keepers = keepers  # the processes that run this one
+        self._keepers = keepers  # the processes that run this one, and their groups
         library = {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)}
         self._library = tuple({f"{path}{os.sep}" for name in library for path in (name, os.path.realpath(name))})
         self._kit = (str(ROOT / "labkit") + os.sep, str(lab_folder) + os.sep)
@@ -52,23 +60,28 @@ class Fence:
         self._run = ""  # the directory of this run
         self._bench: Bench | None = None  # of the check that runs
         self._is_busy = False
-        self._sealed: list[tuple[str, dict[str, Any], dict[str, Any]]] = []  # name, its namespace, what was in it
+        self._sealed: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []  # name, its namespace, what was in it
 
     def close(self, *modules: ModuleType) -> None:
         """From here on: hide these modules of the kit, remember what is shared, and listen.
 
-        What is shared is imported now, before the student's folder is on the path: a file anyio.py there is not it.
+        What is shared is imported by now, before the student's folder is on the path: a file anyio.py there is not it.
         """
+        for name in ANYIO:
+            setattr(anyio, name, getattr(anyio, name))
         for module in (*modules, *map(importlib.import_module, SHARED)):
-            spaces = [(module.__name__, module.__dict__)]
+            self._seal(module.__name__, vars(module))
             if module in modules:
-                spaces += [(name, vars(item)) for name, item in vars(module).items() if isinstance(item, type)]
-            self._sealed += [(name, space, dict(space)) for name, space in spaces]  # type: ignore[arg-type]
-            if module in modules:
+                for name, item in vars(module).items():
+                    if isinstance(item, type):
+                        self._seal(name, vars(item))
                 del sys.modules[module.__name__]
         sys.path[:] = [path for path in sys.path if path not in (str(ROOT), self._lab)]
         sys.argv[:] = [""]
         sys.addaudithook(self._hear)
+
+    def _seal(self, name: str, space: Mapping[str, Any]) -> None:
+        self._sealed.append((name, space, dict(space)))
 
     def open_for(self, bench: Bench) -> None:
         """Another check begins, and its program may start what this bench has handed out."""
@@ -78,9 +91,8 @@ class Fence:
     def changed(self) -> str:
         """The name of something shared that is not what it was, or ""."""
         for name, space, before in self._sealed:
-            for key, value in before.items():
-                if space.get(key) is not value:
-                    return f"{name}.{key}"
+            if not all(map(is_, map(space.get, before), before.values())):
+                return f"{name}.{next(key for key in before if space.get(key) is not before[key])}"
         return ""
 
     def _hear(self, event: str, args: tuple[Any, ...]) -> None:
@@ -99,12 +111,13 @@ class Fence:
     def _judge(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> str:
         """What is to be refused, in a few words, or ""."""
         if event in FRAME_EVENTS:
-            is_frame = event[:4] == "sys." or args[1] in FRAME_NAMES
-            return f"{event} {args[1:]}" if is_frame and self._is_theirs(_who_gets(frame)) else ""
+            what = f"{event} {args[1]}" if event in ATTRIBUTES else event
+            is_frame = args[1] in ATTRIBUTES[event] if event in ATTRIBUTES else True
+            return what if is_frame and self._is_theirs(_who_gets(frame)) else ""
         if event in LOOKING_EVENTS:
             return event if self._is_theirs(frame) else ""
         if event in KILL_EVENTS:
-            return f"{event} {args}" if args[0] == -1 or abs(args[0]) in self._keepers else ""
+            return f"{event} {args}" if args[0] in (0, -1) or abs(args[0]) in self._keepers else ""
         if event in START_EVENTS:
             return self._judge_start(args[1], frame)
         paths = [path for path in args if isinstance(path, str | bytes | os.PathLike)]
@@ -136,8 +149,13 @@ class Fence:
         return inside.startswith(tuple(root + os.sep for root in (*self._closed, self._run)))
 
     def _asks(self, frame: FrameType | None) -> bool:
-        """Whether the nearest code that is no library's is the student's (or nobody's that is known)."""
+        """Whether the nearest code that is no library's is the student's (or nobody's that is known).
+
+        An import is always the student's: the kit has imported all it needs.
+        """
         while frame is not None and self._is_library(frame.f_code):
+            if frame.f_code.co_filename == "<frozen importlib._bootstrap_external>":
+                return True
             frame = frame.f_back
         return frame is None or self._is_theirs(frame)
 

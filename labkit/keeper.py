@@ -16,10 +16,13 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def keep() -> set[int]:
-    """Go on in a child that is kept (on Linux); return the processes above, which are not to be ended by it."""
-    above = {os.getpid(), os.getppid()} if sys.platform != "win32" else {os.getppid()}
-    if sys.platform != "linux":
+    """Go on in a child that is kept (on Linux); return the processes and groups above, not to be ended by it."""
+    if sys.platform == "win32":
         return {os.getppid()}
+    above = {os.getppid(), os.getpgid(os.getppid())}
+    if sys.platform != "linux":
+        return above
+    above.add(os.getpid())
     child = os.fork()
     if child == 0:
         return above

@@ -10,6 +10,7 @@ Each runs against a copy of the lab, for some of them write into it.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import psutil
-from kit import ALL, LAB, STARTER
+from kit import ALL, LAB
 
 from labkit.lab import Lab, load_lab
 from labkit.programs import Edit, Program, Rewrite, judge, write
@@ -172,20 +173,6 @@ for check in sys.modules["checks"].LAB.checks:
     object.__setattr__(check, "observe", observe)
 '''
 
-BY_OBSERVATIONS = '''
-import sys
-_module = sys.modules["observations"]
-_honest = _module.outcome
-async def _outcome(call, within=60.0):
-    seen = await _honest(call, within)
-    tools = seen.get("returned")
-    if isinstance(tools, list):
-        nonce = "".join(t["name"][6:] for t in tools if t["name"].startswith("extra_"))
-        seen["returned"] = _forged(_nonce[0])["pages of 2" if len(tools) == 2 and not _nonce[1:] else "circle"]["returned"]
-    return seen
-_module.outcome = _outcome
-'''
-
 BY_SUBCLASSES = '''
 import sys
 for thing in object.__subclasses__():
@@ -219,7 +206,7 @@ LEARN_NONCE = Edit(
     CLIENT,
     "        self.command = list(command)\n",
     "        self.command = list(command)\n        import protocol\n"
-    '        protocol._NONCE[:] = [self.command[self.command.index("--seed") + 1]] if "--seed" in self.command else []\n',
+    '        if "--seed" in command:\n            protocol._NONCE[:] = [command[command.index("--seed") + 1]]\n',
 )
 
 PATCH_TIME = '''
@@ -245,6 +232,14 @@ class Event: pass
 class Lock: pass
 ''' + FORGE
 
+BY_CLOSURE = '''
+for client in self._clients.values():
+    for cell in getattr(client.start, "__closure__", None) or ():
+        bench = cell.cell_contents
+        if type(bench).__name__ == "Bench":
+            bench.note = lambda key, value: None
+'''
+
 REACHING = [
     attack("patch-note", "replaces Bench.note by way of sys.modules", at_import(FORGE + PATCH_NOTE)),
     attack("frames", "finds the Bench in the frames that called it", beside(FORGE), while_listing(BY_FRAMES)),
@@ -252,6 +247,10 @@ REACHING = [
     attack("garbage", "finds the Bench with gc.get_objects", beside(FORGE), while_listing(BY_GC)),
     attack("check-table", "puts observations of its own into the table of checks", at_import(FORGE + BY_TABLE)),
     attack("subclasses", "finds the Bench and the observations below object", at_import(FORGE + BY_SUBCLASSES)),
+    attack("closure", "finds the Bench in what hangs on a client", Edit(
+        "registry.py", "        async with anyio.create_task_group() as tasks:\n",
+        textwrap.indent(BY_CLOSURE.strip("\n"), "        ") + "\n"
+        "        async with anyio.create_task_group() as tasks:\n"), only=(8,)),
     attack("patch-json", "json.dumps writes something else", at_import(FORGE + PATCH_JSON), LEARN_NONCE),
     attack("patch-time", "the clock stands still", at_import(PATCH_TIME), only=(2,)),
     attack("patch-anyio", "anyio.run notes what it likes and runs nothing", at_import(FORGE + PATCH_ANYIO)),
@@ -300,7 +299,7 @@ TELLING = [
         beside(RUN + FORGE), while_listing(FORGE_FILE + END_WORD + "while True: pass"),
     ),
     attack("late-notes", "a thread writes the notes file a moment later", beside(RUN + FORGE), while_listing(LATE)),
-    attack("exit-0", "exits with code 0", while_listing("import os; os._exit(0)"), only=(2, 3, 6), stays=()),
+    attack("exit-0", "exits with code 0", while_listing("import os; os._exit(0)"), only=(1, 3), stays=(1,)),
 ]  # fmt: skip
 
 # Taking the work from elsewhere
@@ -317,8 +316,9 @@ _solution = _take("discover_and_translate")
 '''
 
 USE_SOLUTION = Edit(
-    TRANSLATE, "def to_model_tool(", "import protocol\nlist_all_tools = protocol._solution.list_all_tools\n\n\ndef to_model_tool("
-)
+    TRANSLATE, "def to_model_tool(",
+    "import protocol\nlist_all_tools = protocol._solution.list_all_tools\n\n\ndef to_model_tool(",
+)  # fmt: skip
 
 EXEC_SOLUTION = '''
 try:
@@ -418,7 +418,8 @@ with open(after("--journal")[0], "a") as journal:
 USE_OWN_SERVER = Edit(
     CLIENT, "        self.command = list(command)\n",
     "        self.command = list(command)\n"
-    '        if len(command) > 1:\n            self.command[1] = os.path.join(os.path.dirname(__file__), "own_server.py")\n',
+    "        if len(command) > 1:\n"
+    '            self.command[1] = os.path.join(os.path.dirname(__file__), "own_server.py")\n',
 )  # fmt: skip
 
 SPOIL_SERVER = '''
@@ -466,7 +467,7 @@ while cursor is not None and len(tools) < len(names):
 SERVERS = [
     attack("other-flags", "starts the servers with other flags", MORE_FLAGS),
     attack("own-server", "starts a server of its own", USE_OWN_SERVER, files=(("own_server.py", OWN_SERVER),)),
-    attack("spoilt-server", "writes into servers/", while_listing(SPOIL_SERVER), only=(3, 5)),
+    attack("spoilt-server", "writes into servers/", while_listing(SPOIL_SERVER), only=(3,)),
     attack(
         "no-server", "starts nothing, makes the answers and the journal up",
         beside("import pathlib\n" + RUN), Rewrite(TRANSLATE, "list_all_tools", NO_SERVER), NOT_STARTED,
@@ -524,16 +525,16 @@ while anyio.current_time() < end:
 
 HARM = [
     attack("double-fork", "forks twice, with a new session and an empty environment",
-           while_listing(DOUBLE_FORK), only=(3, 6), is_posix=True),
+           while_listing(DOUBLE_FORK), is_posix=True),
     attack("double-fork-and-exit", "the same, and then it exits",
            while_listing(DOUBLE_FORK + "os._exit(0)"), only=(3,), is_posix=True),
     attack("double-fork-and-hang", "the same, and then it hangs",
            while_listing(DOUBLE_FORK + "while True: pass"), only=(3,), is_posix=True),
-    attack("scrubbed-child", "starts a child with an empty environment", while_listing(SCRUBBED), only=(3, 6)),
+    attack("scrubbed-child", "starts a child with an empty environment", while_listing(SCRUBBED), only=(4,)),
     attack("many-children", "starts twenty, one after the other, and exits",
            while_listing(BOMB + "os._exit(0)"), is_posix=True),
     attack("close-low", "closes the descriptors 0, 1 and 2",
-           while_listing("import os\nfor fd in range(3): os.close(fd)"), only=(2, 3)),
+           while_listing("import os\nfor fd in range(3): os.close(fd)"), only=(1, 3), stays=(1,)),
     attack("close-all", "closes all descriptors", while_listing("import os; os.closerange(0, 256)"), only=(3,)),
     attack("stubborn", "catches every cancellation", while_listing(STUBBORN)),
     attack("stopped", "stops itself", while_listing("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"),
@@ -545,16 +546,27 @@ HARM = [
         "import os\nfor _ in range(50): os.write(1, b'x' * 1_000_000); os.write(2, b'y' * 1_000_000)")),
     attack("elsewhere", "changes the directory and clears the environment",
            while_listing("import os\nos.chdir('/')\nos.environ.clear()\nos.environ['PYTHONHASHSEED'] = 'x'"),
-           only=(3, 5, 6), stays=()),
+           only=(3, 6)),
     attack("delete-run", "deletes the directory of the whole run", beside(RUN), while_listing(
-        "import shutil\nshutil.rmtree(_run_of(client)[0].parent, ignore_errors=True)"), only=(2, 3, 5, 6)),
+        "import shutil\nshutil.rmtree(_run_of(client)[0].parent, ignore_errors=True)"), only=(3, 5)),
     attack("temporary-files", "leaves files in the temporary directory",
            while_listing("import tempfile\ntempfile.mkdtemp()\ntempfile.mkstemp()"), only=(3,)),
-    attack("kill-parents", "kills the processes that started it", while_listing(
-        "import os, psutil, signal\nfor parent in psutil.Process().parents()[:2]:\n"
-        "    try: os.kill(parent.pid, signal.SIGKILL)\n    except Exception: pass"), only=(3,), is_posix=True),
 ]  # fmt: skip
 
+KILL_PARENTS = """
+import os, psutil, signal
+for parent in psutil.Process().parents()[:2]:
+    for kill, number in ((os.kill, parent.pid), (os.killpg, os.getpgid(parent.pid))):
+        try:
+            kill(number, signal.SIGKILL)
+        except Exception as error:
+            print(type(error).__name__)
+"""
+
+# Run by the command only: where the kit fails, it ends the process that runs it.
+DEADLY = attack("kill-parents", "kills the processes above it", while_listing(KILL_PARENTS), is_posix=True)
+
+GROUPS = {"reaching": REACHING, "telling": TELLING, "taking": TAKING, "servers": SERVERS, "harm": HARM}
 ATTACKS = [*REACHING, *TELLING, *TAKING, *SERVERS, *HARM]
 
 
@@ -605,7 +617,7 @@ def left_running(folder: Path) -> list[str]:
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
-        if any(str(folder) in word for word in words) and process.status() != psutil.STATUS_ZOMBIE:
+        if any(f"{folder}{os.sep}" in word for word in words) and process.status() != psutil.STATUS_ZOMBIE:
             found.append(f"process {process.pid} is left: {' '.join(words)[:200]}")
             if MARKER in words:
                 process.kill()

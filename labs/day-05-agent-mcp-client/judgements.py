@@ -454,7 +454,7 @@ def _judge_walk(evidence: Evidence, name: str, pages: list[list[str]]) -> Verdic
         return fail("pages_nested", tools, shown(seen), lines)
     names = [tool["name"] for tool in seen["returned"]]
     if len(asked) < len(pages) and set(names) == set(tools):
-        return fail(None, f"{len(pages)} pages are asked for", f"{len(asked)}; the other names are not from here", lines)
+        return fail(None, f"{len(pages)} requests, one for each page", f"{len(asked)}, and yet all the names", lines)
     if names == tools or (name == "circle" and set(names) == set(tools)):
         return PASS
     return fail(_why_other_tools(evidence, names, pages), tools, names, lines, count=len(names))
