@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-NOTES = "noted.jsonl"  # in the directory of a check's run, beside the journals: what `observe` noted
+NOTES = "noted.txt"  # in the directory of a check's run, beside the journals: what `observe` noted, signed
 
 
 class CannotRun(Exception):
@@ -74,7 +74,7 @@ class Evidence:
 
     def journals(self) -> list[str]:
         """The names of the servers that wrote a journal."""
-        return sorted(path.stem for path in self.directory.glob("*.jsonl") if path.name != NOTES)
+        return sorted(path.stem for path in self.directory.glob("*.jsonl"))
 
     def _read_journal(self, name: str) -> list[dict[str, Any]]:
         try:

@@ -3,7 +3,7 @@
 usage: worker.py LAB_FOLDER TARGET_FOLDER   (labkit.run starts it)
 
 Each line of standard input is a JSON object {"check": number, "directory": path, "nonce": word, "secret": word}.
-The process judges nothing. What it sees goes line by line into DIRECTORY/noted.jsonl, so that a program that hangs
+The process judges nothing. What it sees goes line by line into DIRECTORY/noted.txt, so that a program that hangs
 or dies leaves what was seen until then; a line END and the secret on standard output says that the check is
 through. Each note is signed with the secret, which the student's code is not told: what else stands in the file
 was not seen here. When standard input closes, the self-test is gone, and so is this process.

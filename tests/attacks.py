@@ -261,7 +261,7 @@ REACHING = [
 
 FORGE_FILE = '''
 directory, nonce = _run_of(client)
-with open(directory / "noted.jsonl", "a") as notes:
+with open(directory / "noted.txt", "a") as notes:
     for key, value in {"imported": True, **_forged(nonce), "done": True}.items():
         notes.write(json.dumps({key: value}) + "\\n")
 '''
@@ -282,7 +282,7 @@ import os, threading, time
 directory, nonce = _run_of(client)
 def later():
     time.sleep(0.3)
-    with open(directory / "noted.jsonl", "a") as notes:
+    with open(directory / "noted.txt", "a") as notes:
         for key, value in _forged(nonce).items():
             notes.write(json.dumps({key: value}) + "\\n")
 threading.Thread(target=later).start()
