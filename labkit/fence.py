@@ -71,10 +71,11 @@ class Fence:
             setattr(anyio, name, getattr(anyio, name))
         for module in (*modules, *map(importlib.import_module, SHARED)):
             self._seal(module.__name__, vars(module))
-            if module in modules:
+            if module in modules or module.__name__.startswith("json"):
                 for name, item in vars(module).items():
                     if isinstance(item, type):
                         self._seal(name, vars(item))
+            if module in modules:
                 del sys.modules[module.__name__]
         sys.path[:] = [path for path in sys.path if path not in (str(ROOT), self._lab)]
         sys.argv[:] = [""]

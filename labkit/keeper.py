@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from types import FrameType
 
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def keep() -> set[int]:
@@ -26,16 +26,18 @@ def keep() -> set[int]:
     child = os.fork()
     if child == 0:
         return above
-    _adopt_orphans()
     _wait_and_clear(child)
     raise AssertionError("the keeper never returns")
 
 
-def _adopt_orphans() -> None:
+def _ask_linux() -> None:
+    """For the orphans, and for SIGTERM when the self-test (its thread that started us) is gone."""
     import ctypes
 
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl = ctypes.CDLL(None).prctl
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 def _wait_and_clear(child: int) -> None:
@@ -45,6 +47,7 @@ def _wait_and_clear(child: int) -> None:
         os.kill(child, signal.SIGKILL)
 
     signal.signal(signal.SIGTERM, stop)
+    _ask_linux()
     pid, status = os.wait()
     while pid != child:
         pid, status = os.wait()

@@ -156,12 +156,12 @@ class Bench:
 
     nonce: str
     directory: Path
-    write: Callable[[str], object]
+    write: Callable[[dict[str, Any]], object]
     handed_out: dict[str, list[str]] = field(default_factory=dict)  # journal -> the command line of its server
 
     def note(self, key: str, value: Any) -> None:
         """Write down one thing that was seen; it survives whatever the student's code does next."""
-        self.write(json.dumps({key: value}, default=repr))
+        self.write({key: value})
 
 
 def signature(text: bytes, secret: str) -> bytes:

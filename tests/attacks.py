@@ -160,8 +160,8 @@ BY_GC = '''
 import gc
 for thing in gc.get_objects():
     if type(thing).__name__ == "Bench":
-        thing.write = lambda text, bench=thing, write=thing.write: write(
-            json.dumps({key: _forged(bench.nonce).get(key, value) for key, value in json.loads(text).items()}) + "\\n")
+        thing.write = lambda note, bench=thing, write=thing.write: write(
+            {key: _forged(bench.nonce).get(key, value) for key, value in note.items()})
 '''
 
 BY_TABLE = '''
@@ -240,6 +240,15 @@ for client in self._clients.values():
             bench.note = lambda key, value: None
 '''
 
+LIE_ONCE = '''
+import json
+def lie(value, *args, honest=json.dumps, **more):
+    json.dumps = honest
+    ((key, seen),) = value.items()
+    return honest({key: _forged(_run_of(client)[1]).get(key, seen)}, *args, **more)
+json.dumps = lie
+'''
+
 REACHING = [
     attack("patch-note", "replaces Bench.note by way of sys.modules", at_import(FORGE + PATCH_NOTE)),
     attack("frames", "finds the Bench in the frames that called it", beside(FORGE), while_listing(BY_FRAMES)),
@@ -252,6 +261,7 @@ REACHING = [
         textwrap.indent(BY_CLOSURE.strip("\n"), "        ") + "\n"
         "        async with anyio.create_task_group() as tasks:\n"), only=(8,)),
     attack("patch-json", "json.dumps writes something else", at_import(FORGE + PATCH_JSON), LEARN_NONCE),
+    attack("lie-once", "json.dumps writes something else, once", beside(RUN + FORGE), while_listing(LIE_ONCE)),
     attack("patch-time", "the clock stands still", at_import(PATCH_TIME), only=(2,)),
     attack("patch-anyio", "anyio.run notes what it likes and runs nothing", at_import(FORGE + PATCH_ANYIO)),
     attack("shadow-anyio", "a file anyio.py in the submission", only=(3,), files=(("anyio.py", SHADOW),)),

@@ -11,10 +11,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labkit.lab import Bench
@@ -82,7 +82,7 @@ async def outcome(call: Awaitable[Any], within: float = 60.0) -> JSONObject:
     """What came of a call: `{"returned"}`, `{"raised", "code", "text"}` or `{"hung"}`, and `{"seconds"}`."""
     import anyio
 
-    start = time.monotonic()
+    start = monotonic()
     seen: JSONObject = {"hung": True}
     with anyio.move_on_after(within):
         try:
@@ -91,7 +91,7 @@ async def outcome(call: Awaitable[Any], within: float = 60.0) -> JSONObject:
             first = _first(error)
             code, said = getattr(first, "code", None), getattr(first, "message", "")
             seen = {"raised": type(first).__name__, "code": code, "text": str(first), "said": str(said)}
-    return {**seen, "seconds": time.monotonic() - start}
+    return {**seen, "seconds": monotonic() - start}
 
 
 def _first(error: BaseException) -> BaseException:
@@ -404,7 +404,7 @@ def _remember_start(alias: str, client: "StdioClient") -> None:
     start = client.start
 
     async def remembered() -> None:
-        STARTS[alias] = time.monotonic()
+        STARTS[alias] = monotonic()
         await start()
 
     client.start = remembered  # type: ignore[method-assign]  # of this one object
