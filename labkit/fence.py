@@ -2,9 +2,9 @@
 
 Python tells an audit hook of every file that is opened, every process that is started and every frame that is
 looked at. What no submission needs (the solution, the kit's own files, the notes and journals of the run, other
-servers than those it was given, the frames of its caller) is refused with a PermissionError and noted, and a check
-in which something was noted is red, whatever else was seen. What both sides use (`json`, `time`, `anyio` ...) is
-compared with what it was, each time something is noted.
+servers than those it was given, the frames of its caller, processes that it has not started) is refused with a
+PermissionError and noted, and a check in which something was noted is red, whatever else was seen. What both sides
+use (`json`, `time`, `anyio` ...) is compared with what it was, each time something is noted.
 
 It stands in the same process as what it holds back: it stops what is tried in plain sight, and is no wall.
 """
@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from operator import is_
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
@@ -49,12 +50,15 @@ class Trespass(PermissionError):
 class Fence:
     """What the program in `target` may not reach, and what of it was tried."""
 
-    def __init__(self, target: Path, lab_folder: Path, keepers: set[int]) -> None:
+    def __init__(self, target: Path, lab_folder: Path, worker: Path, keepers: set[int]) -> None:
         self._target = str(target)
         self._keepers = keepers  # the processes that run this one, and their groups
-        library = {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)}
+        library = {os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(anyio.__file__))}
+        if sys.prefix != sys.base_prefix:  # an environment of its own, with nothing else in it
+            library.add(sys.prefix)
         self._library = tuple({f"{path}{os.sep}" for name in library for path in (name, os.path.realpath(name))})
-        self._kit = (str(ROOT / "labkit") + os.sep, str(lab_folder) + os.sep)
+        # The worker's folder is labkit, maybe by way of a link.
+        self._kit = tuple(f"{path}{os.sep}" for path in (ROOT / "labkit", worker.parent, lab_folder))
         self._lab = str(lab_folder)
         self._closed = (str(ROOT), self._lab)
         self._run = ""  # the directory of this run
@@ -118,7 +122,8 @@ class Fence:
         if event in LOOKING_EVENTS:
             return event if self._is_theirs(frame) else ""
         if event in KILL_EVENTS:
-            return f"{event} {args}" if args[0] in (0, -1) or abs(args[0]) in self._keepers else ""
+            is_above = args[0] in (0, -1) or abs(args[0]) in self._keepers
+            return f"{event} {args}" if is_above or _is_stranger(abs(args[0])) else ""
         if event in START_EVENTS:
             return self._judge_start(args[1], frame)
         paths = [path for path in args if isinstance(path, str | bytes | os.PathLike)]
@@ -189,6 +194,18 @@ def _who_gets(frame: FrameType | None) -> FrameType | None:
             break
         frame = frame.f_back
     return frame
+
+
+def _is_stranger(pid: int) -> bool:
+    """Whether there is such a process, and it is neither ours nor this one; only Linux tells."""
+    with suppress(OSError, ValueError):
+        while pid > 1:
+            if pid == os.getpid():
+                return False
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                pid = int(file.read().rpartition(b")")[2].split()[1])
+        return True
+    return False
 
 
 def _file(frame: FrameType | None) -> str:

@@ -60,7 +60,7 @@ def main(lab_folder: str, target: str) -> None:
 
 def _put_up_fence(lab_folder: Path, target: Path) -> Fence:
     """Take the kit out of sight: what the student's code imports by its name is not what is at work here."""
-    fence = Fence(target, lab_folder, ABOVE)
+    fence = Fence(target, lab_folder, Path(__file__), ABOVE)
     folders = (Path(__file__).resolve().parent, lab_folder)
     kit = [module for module in sys.modules.values() if _file_of(module).parent in folders]
     fence.close(sys.modules["__main__"], *(module for module in kit if module.__name__ != "__main__"))

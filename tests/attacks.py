@@ -211,8 +211,8 @@ LEARN_NONCE = Edit(
 
 PATCH_TIME = '''
 import time
-_start = time.monotonic()
-time.monotonic = lambda: _start
+_start, _clock = time.monotonic(), time.monotonic
+time.monotonic = lambda: _start + (_clock() - _start) / 3
 '''
 
 PATCH_ANYIO = '''
@@ -262,7 +262,7 @@ REACHING = [
         "        async with anyio.create_task_group() as tasks:\n"), only=(8,)),
     attack("patch-json", "json.dumps writes something else", at_import(FORGE + PATCH_JSON), LEARN_NONCE),
     attack("lie-once", "json.dumps writes something else, once", beside(RUN + FORGE), while_listing(LIE_ONCE)),
-    attack("patch-time", "the clock stands still", at_import(PATCH_TIME), only=(2,)),
+    attack("patch-time", "the clock goes slow", at_import(PATCH_TIME), only=(2,)),
     attack("patch-anyio", "anyio.run notes what it likes and runs nothing", at_import(FORGE + PATCH_ANYIO)),
     attack("shadow-anyio", "a file anyio.py in the submission", only=(3,), files=(("anyio.py", SHADOW),)),
 ]
@@ -306,10 +306,10 @@ TELLING = [
     ),
     attack(
         "end-word-and-wait", "the same, and then it hangs",
-        beside(RUN + FORGE), while_listing(FORGE_FILE + END_WORD + "while True: pass"),
+        beside(RUN + FORGE), while_listing(FORGE_FILE + END_WORD + "import time; time.sleep(60)"),
     ),
     attack("late-notes", "a thread writes the notes file a moment later", beside(RUN + FORGE), while_listing(LATE)),
-    attack("exit-0", "exits with code 0", while_listing("import os; os._exit(0)"), only=(1, 3), stays=(1,)),
+    attack("exit-0", "exits with code 0", while_listing("import os; os._exit(0)"), only=(1, 4), may=(1,), stays=(1,)),
 ]  # fmt: skip
 
 # Taking the work from elsewhere
@@ -535,32 +535,36 @@ while anyio.current_time() < end:
 
 HARM = [
     attack("double-fork", "forks twice, with a new session and an empty environment",
-           while_listing(DOUBLE_FORK), is_posix=True),
+           while_listing(DOUBLE_FORK), only=(4,), is_posix=True),
     attack("double-fork-and-exit", "the same, and then it exits",
-           while_listing(DOUBLE_FORK + "os._exit(0)"), only=(3,), is_posix=True),
+           while_listing(DOUBLE_FORK + "os._exit(0)"), only=(4,), is_posix=True),
     attack("double-fork-and-hang", "the same, and then it hangs",
-           while_listing(DOUBLE_FORK + "while True: pass"), only=(3,), is_posix=True),
+           while_listing(DOUBLE_FORK + "import time; time.sleep(60)"), only=(4,), is_posix=True),
     attack("scrubbed-child", "starts a child with an empty environment", while_listing(SCRUBBED), only=(4,)),
     attack("many-children", "starts twenty, one after the other, and exits",
-           while_listing(BOMB + "os._exit(0)"), is_posix=True),
+           while_listing(BOMB + "os._exit(0)"), only=(4,), is_posix=True),
     attack("close-low", "closes the descriptors 0, 1 and 2",
-           while_listing("import os\nfor fd in range(3): os.close(fd)"), only=(1, 3), stays=(1,)),
-    attack("close-all", "closes all descriptors", while_listing("import os; os.closerange(0, 256)"), only=(3,)),
-    attack("stubborn", "catches every cancellation", while_listing(STUBBORN)),
+           while_listing("import os\nfor fd in range(3): os.close(fd)"), only=(1, 4), stays=(1,)),
+    attack("close-all", "closes all descriptors", while_listing("import os; os.closerange(0, 256)"), only=(4,)),
+    attack("stubborn", "catches every cancellation", while_listing(STUBBORN), only=(4,)),
     attack("stopped", "stops itself", while_listing("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"),
            is_posix=True),
     attack("memory", "asks for 64 GB and holds on to them",
-           while_listing("_held = bytearray(64 << 30)\nraise SystemExit(0)")),
-    attack("huge-notes", "returns 40 MB from model_tool_name", while_naming("return 'x' * 40_000_000"), only=(6,)),
-    attack("flood", "prints 100 MB on both streams", while_listing(
-        "import os\nfor _ in range(50): os.write(1, b'x' * 1_000_000); os.write(2, b'y' * 1_000_000)")),
+           while_listing("_held = bytearray(64 << 30)\nraise SystemExit(0)"), only=(4,)),
+    attack("huge-notes", "returns 2 MB from model_tool_name", while_naming("return 'x' * 2_000_000"), only=(6,)),
+    attack("flood", "prints 20 MB on both streams", while_listing(
+        "import os\nfor _ in range(10): os.write(1, b'x' * 1_000_000); os.write(2, b'y' * 1_000_000)"), only=(4,)),
+    attack("kill-others", "kills the other workers of the run", while_listing(
+        "import os, psutil, signal\nfor process in psutil.process_iter(['cmdline']):\n"
+        "    if os.path.dirname(__file__) in (process.info['cmdline'] or []) and process.pid != os.getpid():\n"
+        "        try: process.kill()\n        except Exception: pass"), only=(4,), is_posix=True),
     attack("elsewhere", "changes the directory and clears the environment",
            while_listing("import os\nos.chdir('/')\nos.environ.clear()\nos.environ['PYTHONHASHSEED'] = 'x'"),
-           only=(3, 6)),
+           only=(6,)),
     attack("delete-run", "deletes the directory of the whole run", beside(RUN), while_listing(
-        "import shutil\nshutil.rmtree(_run_of(client)[0].parent, ignore_errors=True)"), only=(3, 5)),
+        "import shutil\nshutil.rmtree(_run_of(client)[0].parent, ignore_errors=True)"), only=(5,)),
     attack("temporary-files", "leaves files in the temporary directory",
-           while_listing("import tempfile\ntempfile.mkdtemp()\ntempfile.mkstemp()"), only=(3,)),
+           while_listing("import tempfile\ntempfile.mkdtemp()\ntempfile.mkstemp()"), only=(4,)),
 ]  # fmt: skip
 
 KILL_PARENTS = """

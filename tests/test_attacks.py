@@ -5,13 +5,16 @@ The attacks are in attacks.py; here each runs with the checks that it is after. 
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psutil
 import pytest
 from attacks import ATTACKS, DEADLY, GROUPS, TODOS, left_running, run
 from kit import LAB, ROOT, green, judged, wrong
@@ -54,6 +57,24 @@ def test_a_program_cannot_end_the_self_test(own_tmp: Path) -> None:
 
     assert done.returncode == 1 and green(record) == {1}
     assert "reached for something that is not its own: os.kill" in record["checks"][2]["message"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a keeper that its parent has died")
+def test_a_deaf_program_ends_with_a_self_test_that_was_killed(own_tmp: Path) -> None:
+    deaf = f"    import os, signal; os.kill(os.getpid(), signal.SIGSTOP)\n{FIRST_PAGE}"
+    folder = wrong(own_tmp / "student", "discover_and_translate.py", FIRST_PAGE, deaf)
+    command = [sys.executable, str(ROOT / "selftest.py"), str(folder), "--only", "3,5"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    us = psutil.Process(process.pid)
+    while not any(child.status() == psutil.STATUS_STOPPED for child in us.children(recursive=True)):
+        time.sleep(0.05)
+    children = us.children(recursive=True)
+    process.kill()
+    process.wait()
+
+    assert psutil.wait_procs(children, timeout=10)[1] == []
+    shutil.rmtree(own_tmp / "tmp")  # a killed run cannot tidy up
+    (own_tmp / "tmp").mkdir()
 
 
 def test_a_check_that_was_cheated_says_so_and_where(own_tmp: Path) -> None:
