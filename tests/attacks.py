@@ -31,7 +31,7 @@ from labkit.run import Result
 
 PROTOCOL, CLIENT, TRANSLATE = "protocol.py", "stdio_client.py", "discover_and_translate.py"
 EARNED = frozenset({1, 4, 7, 9})  # what the untouched starter is green in
-SECONDS = 5.0  # of a check; an attack that hangs is not waited for longer
+SECONDS = 8.0  # of a check; an attack that hangs is not waited for longer
 MARKER = "sleeps-for-ever"  # in the command line of what an attack leaves running
 TODOS = (1, 2, 3, 4)
 
@@ -620,10 +620,14 @@ def _with_seconds(lab: Lab) -> Lab:
 
 
 def _unearned(attack: Attack, results: list[Result]) -> list[str]:
-    green = {result.check.number for result in results if result.status == "pass"}
-    ran = {result.check.number for result in results if result.status != "not_run"}
-    unearned = [f"check {number} is green" for number in sorted(green - attack.may_be_green)]
-    return unearned + [f"check {number} is not green" for number in sorted((attack.stays_green & ran) - green)]
+    faults = []
+    for result in results:
+        number, is_green = result.check.number, result.status == "pass"
+        if is_green and number not in attack.may_be_green:
+            faults.append(f"check {number} is green")
+        if not is_green and number in attack.stays_green and result.status != "not_run":
+            faults.append(f"check {number} is not green: {result.status}, {result.verdict}")
+    return faults
 
 
 def left_running(folder: Path) -> list[str]:
