@@ -249,6 +249,42 @@ def lie(value, *args, honest=json.dumps, **more):
 json.dumps = lie
 '''
 
+PUT_ON = '''
+def _put_on(client):
+    """What the next call of outcome returns is forged, and nobody sees it: the function is put back at once."""
+    for thing in object.__subclasses__():
+        if thing.__name__ == "ScriptedModel":
+            space = thing.reply.__globals__
+    honest = space["outcome"]
+
+    async def lie(call, within=60.0):
+        space["outcome"] = honest
+        seen = await honest(call, within)
+        words = client.command
+        names = ["search", "read_note", "list_notes"]
+        names += [words[i + 1] for i, word in enumerate(words) if word == "--extra-tool"]
+        return {**seen, "returned": [{"name": name} for name in names]}
+
+    space["outcome"] = lie
+'''
+
+ASK_FOR_ALL = """
+for _ in range(5):
+    if cursor is not None:
+        _, cursor = read_page(await client.request("tools/list", {"cursor": cursor}))
+"""
+
+# The limit that the README tells of: it is in the same process, and can put back what it has replaced before anybody
+# looks. It has to ask for all pages all the same, for what the servers write down is not in its hands.
+LIMIT = attack(
+    "put-back", "replaces a function of the observations for the length of a call",
+    Edit(CLIENT, "    async def start(self) -> None:\n",
+         "    async def start(self) -> None:\n        await self._start()\n        _put_on(self)\n\n"
+         "    async def _start(self) -> None:\n"),
+    Edit(CLIENT, "class Waiter:", PUT_ON.strip("\n") + "\n\n\nclass Waiter:"),
+    while_listing(ASK_FOR_ALL), may=EARNED | {3},
+)  # fmt: skip
+
 REACHING = [
     attack("patch-note", "replaces Bench.note by way of sys.modules", at_import(FORGE + PATCH_NOTE)),
     attack("frames", "finds the Bench in the frames that called it", beside(FORGE), while_listing(BY_FRAMES)),
@@ -581,7 +617,7 @@ for parent in psutil.Process().parents()[:2]:
 DEADLY = attack("kill-parents", "kills the processes above it", while_listing(KILL_PARENTS), is_posix=True)
 
 GROUPS = {"reaching": REACHING, "telling": TELLING, "taking": TAKING, "servers": SERVERS, "harm": HARM}
-ATTACKS = [*REACHING, *TELLING, *TAKING, *SERVERS, *HARM]
+ATTACKS = [*REACHING, *TELLING, *TAKING, *SERVERS, *HARM, LIMIT]
 
 
 # Running them
