@@ -42,7 +42,7 @@ bench: setup-dev ## the benchmarks, with printed ratios
 	@$(VENV_PYTHON) -m bench
 
 clean: ## remove .venv and all caches
-	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 setup:

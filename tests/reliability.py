@@ -1,11 +1,12 @@
 """How reliable is a turn? Figures from many turns whose servers are killed or stopped at random points.
 
-usage: python -m tests.reliability [--turns 200] [--cycles 1000] [--seed 1]
+usage: python -m tests.reliability [--turns 200] [--cycles 1000] [--streams 10000] [--seed 1]
 
 It is not part of `make test`: it takes minutes, and prints figures rather than a verdict on one thing. Each
 turn is the whole loop of the host, but for the model, which makes random calls and then answers. Each must
 end with an answer, have one result per call, in order, and leave no process and no open file behind. A cycle
-starts a server, asks it something, and kills or closes it. Exit code 1 when any of this failed.
+starts a server, asks it something, and kills or closes it. A stream is what a hostile server says (hostile_stream.py).
+Exit code 1 when any of this failed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import anyio
 import conftest  # noqa: F401  (as in the tests, the client is the solution)
+import hostile_stream
 import psutil
 from host_world import SCRIPT, Server, tool
 from kit import LAB
@@ -215,9 +217,26 @@ async def closed(client: StdioClient) -> None:
 ENDS = {end.__name__: end for end in (killed, killed_in_a_request, killed_and_closed, closed)}
 
 
+def streams(count: int, seed: int) -> list[str]:
+    """Play so many streams of hostile output to the client; return what failed, made as small as can be."""
+    start, cpu = time.perf_counter(), time.process_time()
+    failed: list[str] = []
+    played: Counter[str] = Counter()
+    try:
+        played = hostile_stream.search(count, seed=seed)
+    except Exception as error:
+        failed = [f"stream: {type(error).__name__} {error}", *getattr(error, "__notes__", [])]
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    print(f"{played['streams']} streams of hostile output in {seconds:.0f} s, {cpu:.0f} s of CPU")
+    print(f"  said            {played['lines']} lines in {played['Say']} goes, {played['Complain']} times on stderr")
+    print(f"  requests        {played['Ask']} asked in between, {played['GiveUp']} times one was given up")
+    print(f"  ends            { {end: played[end] for end in hostile_stream.ENDS} }")
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser("python -m tests.reliability", description=__doc__.split("\n")[0])
-    for name, default in (("turns", 200), ("cycles", 1000), ("seed", 1)):
+    for name, default in (("turns", 200), ("cycles", 1000), ("streams", 10_000), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
     chance = random.Random(options.seed)
@@ -225,7 +244,8 @@ def main() -> int:
     print(f"seed {options.seed}, Python {sys.version.split()[0]}, {os.cpu_count()} CPUs")
     with tempfile.TemporaryDirectory() as folder:
         failed = turns(options.turns, chance, Path(folder)) if options.turns else []
-    failed += anyio.run(cycles, options.cycles, chance)
+    failed += anyio.run(cycles, options.cycles, chance) if options.cycles else []
+    failed += streams(options.streams, options.seed) if options.streams else []
     for line in failed[:20]:
         print(f"FAILED {line}")
     return 1 if failed else 0
