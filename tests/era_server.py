@@ -62,6 +62,13 @@ def leave(code: int) -> None:
     os._exit(code)
 
 
+def grandchild() -> None:
+    """Start a process that holds our three pipes open."""
+    import subprocess  # here, because it would make each of many starts slower
+
+    note(pid=subprocess.Popen([sys.executable, "-IS", "-c", f"import time; time.sleep({LIFETIME})"]).pid)
+
+
 def close_stdout() -> None:
     os.close(1)
 
@@ -71,7 +78,10 @@ def hang() -> None:
     time.sleep(LIFETIME)
 
 
-STEPS = {step.__name__: step for step in (say, send, result, error, repeat, read, leave, close_stdout, hang)}
+STEPS = {
+    step.__name__: step
+    for step in (say, send, result, error, repeat, read, leave, grandchild, close_stdout, hang)
+}
 
 
 def play(table: dict[str, Any], name: str) -> None:

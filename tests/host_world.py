@@ -65,6 +65,9 @@ class Server:
     def pids(self) -> list[int]:
         return [event["start"] for event in self.journal() if "start" in event]
 
+    def grandchildren(self) -> list[int]:
+        return [event["grandchild"] for event in self.journal() if "grandchild" in event]
+
     def got(self, method: str) -> list[dict[str, Any]]:
         """The params of what it received."""
         messages = [event["got"] for event in self.journal() if "got" in event]
@@ -148,6 +151,15 @@ async def opened(
             yield World(registry, health, clients, clock)
     for server in servers.values():
         assert not [pid for pid in server.pids() if psutil.pid_exists(pid)], "left running"
+        assert not [pid for pid in server.grandchildren() if is_running(pid)], "left running"
+
+
+def is_running(pid: int) -> bool:
+    """A zombie does not: it waits for whoever has taken the place of its dead parent."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 async def until(condition: Callable[[], bool]) -> None:

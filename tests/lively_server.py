@@ -5,10 +5,11 @@ usage: python lively_server.py FOLDER
 
 FOLDER/script.json is read again for each message: {"tools": [definitions], "capabilities": {...},
 "on": {KEY: ACT}, "on_in_process": {"1": {KEY: ACT}}}. KEY is "start", a method, or the name of a tool; ACT is
-an object of what to do, in this order: "announce" N changes of the tools, "exit" with a code, be "silent",
-answer with an "error" or a "result". As in the specification, changes are announced only to who listens;
-with "legacy": true it is a server of revision 2025-11-25, which announces them to all.
-FOLDER/journal.jsonl gets {"start": pid} and each received message with the pid.
+an object of what to do, in this order: "announce" N changes of the tools, start a "grandchild" that holds our
+pipes open, "exit" with a code, be "silent", answer with an "error" or a "result". As in the specification,
+changes are announced only to who listens; with "legacy": true it is a server of revision 2025-11-25, which
+announces them to all.
+FOLDER/journal.jsonl gets {"start": pid}, {"grandchild": pid} and each received message with the pid.
 """
 
 from __future__ import annotations
@@ -49,6 +50,13 @@ def announce(times: int) -> None:
             write(method="notifications/tools/list_changed", params=params)
 
 
+def start_grandchild() -> None:
+    import subprocess  # here, because it would make each of many starts slower
+
+    code = f"import time; time.sleep({LIFETIME})"
+    note(grandchild=subprocess.Popen([sys.executable, "-IS", "-c", code]).pid)
+
+
 def act_for(key: str, number: int) -> dict[str, Any]:
     acts = script().get("on", {}) | script().get("on_in_process", {}).get(str(number), {})
     act: dict[str, Any] = acts.get(key, {})
@@ -58,6 +66,8 @@ def act_for(key: str, number: int) -> dict[str, Any]:
 def play(act: dict[str, Any], request_id: Any, usual: dict[str, Any]) -> None:
     """Do what the script says, or the usual."""
     announce(act.get("announce", 0))
+    if act.get("grandchild"):
+        start_grandchild()
     if "exit" in act:
         print(act.get("last_words", ""), file=sys.stderr, flush=True)
         os._exit(act["exit"])

@@ -122,6 +122,12 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
+def leave_now(code: int) -> NoReturn:
+    """Leave, and note at what time."""
+    note(time=time.time())
+    leave(code)
+
+
 def hang() -> None:
     """Do nothing more, not even read."""
     time.sleep(LIFETIME)
@@ -167,7 +173,7 @@ STEPS = {
     for step in (
         *(read, expect, serve),
         *(say, answer, answer_reversed, answer_size, answer_surroundings, babble, complain),
-        *(close_stdin, close_stdout, leave, hang, ignore_term, note_term, wait_for_signal),
+        *(close_stdin, close_stdout, leave, leave_now, hang, ignore_term, note_term, wait_for_signal),
         *(grandchild, stubborn_grandchild),
     )
 }

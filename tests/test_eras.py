@@ -61,6 +61,7 @@ SILENT: Table = {**LEGACY, "server/discover": []}  # a legacy server that passes
 LEAVING: Table = {**LEGACY, "server/discover": [["leave", 3]]}  # one that exits on it
 
 pytestmark = pytest.mark.anyio
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups")
 
 
 # The world of a test
@@ -356,6 +357,42 @@ async def test_a_server_that_exits_on_the_probe_is_started_again_and_sent_initia
     assert (server.era, len(server.noted("pid"))) == ("legacy", 2)
     assert server.methods()[:1] == ["server/discover"]
     assert server.methods()[-3:] == ["initialize", "notifications/initialized", "tools/call"]
+
+
+DIES_WITH_GRANDCHILD = [["grandchild"], ["leave", 3]]  # which holds the pipes open
+
+
+@posix
+async def test_an_exit_on_the_probe_is_seen_while_a_grandchild_holds_the_pipes(tmp_path: Path) -> None:
+    table = {**LEGACY, "server/discover": DIES_WITH_GRANDCHILD}
+    async with opened(tmp_path, table, start=False) as server:
+        began = anyio.current_time()
+        await server.client.start()
+        assert anyio.current_time() - began < LONG / 2
+        assert await look(server) == "seen"
+        assert server.era == "legacy"
+        _first, _grandchild, second = server.noted("pid")
+        assert server.running() == [second], "of the first process nothing is left"
+
+
+@posix
+@pytest.mark.parametrize("table", [MODERN, LEGACY], ids=["modern", "legacy"])
+async def test_a_crash_is_seen_while_a_grandchild_holds_the_pipes_and_the_next_start_works(
+    tmp_path: Path, table: Table
+) -> None:
+    async with opened(tmp_path, {**table, "tools/call": DIES_WITH_GRANDCHILD}) as server:
+        await discover(server.client)
+        began = anyio.current_time()
+        with pytest.raises(ServerDown, match="it has exited with code 3"):
+            await look(server)
+        assert anyio.current_time() - began < LONG / 2
+        _server, grandchild = server.noted("pid")
+        assert server.running() == [grandchild]
+        await server.client.start()
+        await discover(server.client)
+        assert await list_all_tools(server.client) == [LOOK]
+        assert server.running() == [server.noted("pid")[-1]], "of the first process nothing is left"
+        assert anyio.current_time() - began < LONG / 2
 
 
 async def test_a_server_that_exits_every_time_is_started_twice_and_no_more(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
-from host_world import SHORT, Clock, Server, World, opened, tool, until
+from host_world import PATIENCE, SHORT, Clock, Server, World, is_running, opened, tool, until
 
 from agent_loop import result_text, run_agent
 from host import health as health_module
@@ -169,6 +170,27 @@ async def test_the_end_of_a_server_that_was_never_in_use_is_no_news(
         await until(lambda: world.health["a"].end is not None)
         assert await world.call("mcp__b__look") == (False, "look from process 1")
     assert caplog.text == ""
+
+
+DIES_WITH_GRANDCHILD = {"look": {"grandchild": True, "exit": 70}}  # which holds the pipes open
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups")
+@pytest.mark.parametrize("legacy", [False, True], ids=["modern", "legacy"])
+async def test_a_server_that_dies_while_a_grandchild_holds_its_pipes_is_started_again_on_next_use(
+    tmp_path: Path, legacy: bool
+) -> None:
+    server = one(tmp_path, legacy=legacy, on_in_process={"1": DIES_WITH_GRANDCHILD})
+    async with opened({"a": server}) as world:
+        start = anyio.current_time()
+        is_error, text = await world.call("mcp__a__look", n=1)
+        assert is_error and "the server 'a' is down: it has exited with code 70" in text
+        [grandchild] = server.grandchildren()
+        assert is_running(grandchild)
+        is_error, text = await world.call("mcp__a__look", n=2)
+        assert not is_error and text.startswith("look from process 2")
+        assert anyio.current_time() - start < PATIENCE / 4, "no deadline was waited for"
+        assert not is_running(grandchild), "it is ended with the process that has left it behind"
 
 
 # A server that is silent
