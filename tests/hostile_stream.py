@@ -134,6 +134,8 @@ NOISE: dict[str, Callable[[int, Any], bytes]] = {  # each of them is nearly an a
     "a later id": lambda i, v: right(i + 1_000_000, v),
     "a negative id": lambda i, v: right(-i - 1, v),
     "a huge id": lambda i, v: right(10**40 + i, v),
+    "a log entry": lambda i, v: json.dumps({"level": "info", "result": {"for": i, "value": v}}).encode(),
+    "a log entry of an error": lambda i, v: json.dumps({"level": "error", "error": v}).encode(),
     "too deep": lambda i, v: b'{"id": %d, "result": ' % i + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "too long a number": lambda i, v: b'{"id": %d, "result": {"n": %s}}' % (i, b"9" * 5000),
 }

@@ -313,6 +313,9 @@ SKIPPED: list[tuple[Any, ...]] = [  # what it is, and the parts it is said in
     ("an array", "[]"),
     ("a batch", '[{"jsonrpc": "2.0", "id": $ID, "result": {}}]'),
     ("an object that is no message", '{"level": "info", "msg": "ready"}'),
+    ("a log entry of an error", '{"level": "error", "error": "the cache is cold"}'),
+    ("a log entry of an error with a code", '{"level": "error", "error": {"code": 1, "message": "the cache is cold"}}'),
+    ("a log entry of a result", '{"level": "info", "result": {"n": 1}}'),
     ("deeper than the decoder goes", '{"id": $ID, "result": ', ["[", 100_000], ["]", 100_000], "}"),
     ("a number longer than Python reads", '{"jsonrpc": "2.0", "id": $ID, "result": {"n": ' + "9" * 5000 + "}}"),
     ("an id never given out", '{"jsonrpc": "2.0", "id": 999, "result": {}}'),
@@ -746,6 +749,15 @@ async def test_stray_lines_of_output_are_among_the_last_words_and_stay_apart(tmp
     async with opened(tmp_path, ["read"], ["say", "cannot open\nthe database\n\udcff\n"], ["leave", 1]) as server:
         raised = await failure_of(server.client.request("tools/call"))
     assert "cannot open\nthe database" in str(raised)
+
+
+async def test_what_a_server_has_logged_to_its_output_in_json_is_among_the_last_words(tmp_path: Path) -> None:
+    """As its only request waits, the entry could be taken for an error whose id is missing."""
+    logged = '{"level": "fatal", "error": "cannot open the database"}'
+    async with opened(tmp_path, ["read"], ["say", logged, "\n"], ["leave", 1]) as server:
+        raised = await failure_of(server.client.request("tools/call"))
+    assert isinstance(raised, ServerDown)
+    assert "exited with code 1" in str(raised) and logged in str(raised)
 
 
 async def test_a_dead_server_can_be_started_again(tmp_path: Path) -> None:

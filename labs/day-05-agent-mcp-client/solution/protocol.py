@@ -42,12 +42,12 @@ def encode(message: JSONObject) -> bytes:
 
 
 def decode(line: bytes) -> JSONObject | None:
-    """The message on this line, or None when it holds none: a banner, a blank, broken bytes."""
+    """The message on this line, or None: a banner, a blank, broken bytes, a log entry in JSON."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return message if isinstance(message, dict) else None
+    return message if isinstance(message, dict) and message.keys() & {"jsonrpc", "id", "method"} else None
 
 
 def complete_result(result: Any) -> JSONObject:
