@@ -13,6 +13,7 @@ from host.health import Health
 from host.lazy import LazyRegistry
 from host.repeats import RepeatGuard
 from host.resilience import Pause
+from host.structure import with_data
 from host.validate import Validation
 from protocol import JSONObject
 from stdio_client import StdioClient
@@ -53,7 +54,7 @@ class GuardedRegistry(LazyRegistry):
         if refusal is not None:
             return refusal
         result = await super().call(model_name, arguments)
-        return self._validation.checked(model_name, entry.definition, result)
+        return with_data(self._validation.checked(model_name, entry.definition, result))
 
     async def _make_entry_ready(self, model_name: str) -> None:
         await self.relist_changed()

@@ -31,6 +31,7 @@ PROVING = {"tools/call", "tools/list"}  # an answer to one of these, be it an er
 PROBE_SECONDS = 5.0  # a server that was silent gets this long to show that it is back
 QUIET_SECONDS = 0.1  # changes come in bursts; this long without another one, and the tools are listed
 MOST_PAUSES = 10  # for a server that announces changes without end
+REASON_CHARACTERS = 3000  # why a server is down; the model reads it at the start of each turn
 
 Pause = Callable[[float], Awaitable[None]]
 
@@ -100,6 +101,12 @@ class WatchedClient(ServerClient):
             self._told_before(message)
 
 
+def shortened(reason: str) -> str:
+    """A server may give megabytes as the reason why it refuses."""
+    cut = len(reason) - REASON_CHARACTERS
+    return reason if cut <= 0 else f"{reason[:REASON_CHARACTERS]} ({cut} more characters were cut)"
+
+
 def announces_changes(discovered: JSONObject) -> bool:
     """Whether the server would tell of changes to who listens; a legacy one does it unasked."""
     capabilities = discovered.get("capabilities")
@@ -128,6 +135,8 @@ class LastingRegistry(ToolRegistry):
         await super().refresh(chosen)
         for alias in chosen:
             self._health[alias].in_use = alias not in self.down
+            if alias in self.down:
+                self.down[alias] = shortened(self.down[alias])
 
     async def connect(self, alias: str) -> bool:
         """Start a server and list its tools; when that fails, `down` says why."""
@@ -138,7 +147,7 @@ class LastingRegistry(ToolRegistry):
             self._health[alias].tools_changed = False
             self._replace_tools(alias, await list_all_tools(client))
         except McpError as error:
-            self.down[alias] = str(error)
+            self.down[alias] = shortened(str(error))
             return False
         self.down.pop(alias, None)
         self._health[alias].in_use = True
