@@ -21,8 +21,9 @@ from host import health as health_module
 from host.config import ServerConfig
 from host.health import MOST_RESTARTS, RESTART_SECONDS, SILENCE_SECONDS, SILENT_TIMEOUTS, Health
 from host.repeats import MOST_SAME_ANSWERS, MOST_SAME_CALLS, RepeatGuard
-from host.resilience import MOST_PAUSES, announces_changes, note
+from host.resilience import MOST_PAUSES, WatchedClient, announces_changes, note
 from protocol import JSONObject
+from stdio_client import REQUEST_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -194,6 +195,14 @@ async def test_a_server_that_dies_while_a_grandchild_holds_its_pipes_is_started_
 
 
 # A server that is silent
+
+
+async def test_the_deadline_of_each_request_is_that_of_the_configuration_or_else_the_usual_one() -> None:
+    async with anyio.create_task_group() as tasks:
+        for configured, expected in ((2.5, 2.5), (None, REQUEST_SECONDS)):
+            config = ServerConfig("none", timeout=configured)
+            assert WatchedClient("a", config, tasks, Health("a")).timeout == expected
+    assert 0 < REQUEST_SECONDS < 120, "there is one always"
 
 
 async def test_after_some_timeouts_in_a_row_a_server_is_left_alone(

@@ -738,6 +738,22 @@ async def test_a_megabyte_on_stderr_before_the_first_answer_blocks_nobody(tmp_pa
         assert watch.seconds < PROMPT
 
 
+async def test_stderr_is_read_from_the_first_moment_to_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each time more than a pipe holds: a server that nobody reads would hang there, and not exit by itself."""
+    monkeypatch.setattr(stdio_client, "EXIT_SECONDS", PATIENCE)
+    flood = ["complain", "still here\n", 300_000]
+    async with opened(
+        tmp_path, flood, ["read"], flood, ["answer", {"result": {}}], ["serve"], flood, ["leave", 0]
+    ) as server:
+        await server.client.request("one")
+        await server.client.request("two")
+        process = server.client._process
+        await server.client.close()
+        assert process is not None and process.returncode == 0
+
+
 async def test_only_the_last_words_are_kept(tmp_path: Path) -> None:
     async with opened(tmp_path, ["read"], ["complain", "the end\n", 1_000_000], ["leave", 1]) as server:
         raised = await failure_of(server.client.request("tools/call"))
@@ -971,6 +987,44 @@ async def test_close_ends_what_the_server_has_started(tmp_path: Path, steps: lis
         watch = Stopwatch()
         await server.client.close()
         assert watch.seconds < PROMPT
+
+
+def launched(command: list[str]) -> list[str]:
+    """As `npx` and `uvx` do it: the launcher waits for the server, which has its pipes."""
+    return ["/bin/sh", "-c", '"$@"; exit $?', "launcher", *command]
+
+
+@posix
+@pytest.mark.parametrize(
+    "steps", [[["serve"]], [["read"], ["answer", {"result": {}}], ["hang"]]], ids=["polite", "deaf"]
+)
+async def test_close_ends_a_launcher_and_its_server(tmp_path: Path, steps: list[Step], short_exit: float) -> None:
+    async with opened(tmp_path, *steps, start=False) as server:
+        server.client.command = launched(server.client.command)
+        await server.client.start()
+        await server.client.request("tools/call")
+        launcher = server.client._process
+        assert launcher is not None and server.running() not in ([], [launcher.pid])
+        await server.client.close()
+        assert not is_running(launcher.pid)
+        await until(lambda: not server.running())
+
+
+@posix
+async def test_the_death_of_a_launcher_is_the_servers_and_the_next_start_ends_what_it_left(tmp_path: Path) -> None:
+    async with opened(tmp_path, ["read"], ["answer", {"result": {}}], start=False) as server:
+        server.client.command = launched(server.client.command)
+        await server.client.start()
+        await server.client.request("one")
+        launcher = server.client._process
+        assert launcher is not None
+        os.kill(launcher.pid, signal.SIGKILL)
+        raised = await failure_of(server.client.request("two"))
+        assert isinstance(raised, ServerDown) and "exited with code -9" in str(raised)
+        [orphan] = server.running()
+        await server.client.start()
+        await server.client.request("three")
+        await until(lambda: not is_running(orphan))
 
 
 async def test_close_ends_a_server_that_never_stops_talking(tmp_path: Path, short_exit: float) -> None:
