@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator
 from itertools import islice
 
-from agent_loop import MAX_RESULT_CHARACTERS, structured_text
 from protocol import JSONObject
 
+MOST_WORDS = 50_000  # characters; the loop cuts what stands behind so many
 MOST_VALUES = 200  # looked for in the words; they tell enough of the rest
 
 Value = str | int | float | bool
@@ -23,10 +23,14 @@ def with_data(result: JSONObject) -> JSONObject:
     content, data = result.get("content"), result.get("structuredContent")
     blocks = content if isinstance(content, list) else []
     words = words_of(blocks)
-    has_room = 0 < len(words) < MAX_RESULT_CHARACTERS  # with no words, the loop shows the data by itself
+    has_room = 0 < len(words) < MOST_WORDS  # with no words, the loop shows the data by itself
     if data is None or not has_room or not lack(words, data):
         return result
-    return {**result, "content": [*blocks, {"type": "text", "text": structured_text(data)}]}
+    try:
+        text = json.dumps(data, ensure_ascii=False)
+    except RecursionError:  # nested too deep to be shown
+        return result
+    return {**result, "content": [*blocks, {"type": "text", "text": text}]}
 
 
 def words_of(blocks: list[object]) -> str:
