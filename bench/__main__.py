@@ -1,10 +1,10 @@
-"""usage: python -m bench [selftest|clients] [ROUNDS]     (default: both)"""
+"""usage: python -m bench [selftest|clients|many] [ROUNDS]     (default: all three)"""
 
 import sys
 
-from bench import clients, selftest
+from bench import clients, many, selftest
 
-PARTS = {"selftest": selftest.main, "clients": clients.main}
+PARTS = {"selftest": selftest.main, "clients": clients.main, "many": many.main}
 
 words = sys.argv[1:]
 names = [word for word in words if word in PARTS] or list(PARTS)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from statistics import median
 
+from bench.contender import MEGABYTES, TOOLS
 from bench.measure import ratio, row
 from labkit.lab import ROOT
 
@@ -18,6 +19,7 @@ Figures = dict[str, list[float]]  # client -> one figure per round
 # case: (figure, unit, scale, bar against the official client, bar against the bare one); DESIGN section 6
 CASES: dict[str, tuple[str, str, float, float | None, float | None]] = {
     "import": ("cpu", "ms", 1e3, 0.15, None),
+    "connect and list": ("cpu", "ms", 1e3, None, None),
     "sequential": ("cpu", "µs", 1e6, 0.42, 1.25),
     "concurrent": ("cpu", "µs", 1e6, 0.20, 1.4),
     "list": ("cpu", "ms", 1e3, 0.30, None),
@@ -28,17 +30,24 @@ SLOW = {"50 MB": 1}  # rounds; the official client takes many seconds for one
 
 
 def main(rounds: int = 5) -> None:
-    clients = ["bare", "ours", "official"] + (["fast_mcp"] if importlib.util.find_spec("fastmcp") else [])
+    has_fastmcp = importlib.util.find_spec("fastmcp") is not None
+    clients = ["bare", "ours", "official"] + (["fast_mcp"] if has_fastmcp else [])
     print(f"clients, {rounds} rounds, CPU per unit of work (one call, one list of 1000 tools in pages of 50, ...)")
+    if not has_fastmcp:
+        print("  fast_mcp: not installed")
     for case, (figure, unit, scale, over_official, over_bare) in CASES.items():
         found = figures(clients, case, SLOW.get(case, rounds))
         for client in clients:
             print(row(f"{case}: {client}", found[figure][client], unit, scale))
+            if case != "import":
+                print(row("    wall", found["wall"][client], unit, scale))
         if over_official is not None:
             print(ratio(f"{case}: ours / official", found[figure]["ours"], found[figure]["official"], over_official))
         if over_bare is not None:
             print(ratio(f"{case}: ours / bare", found[figure]["ours"], found[figure]["bare"], over_bare))
         if case == "sequential":
+            for client in clients:
+                print(row(f"peak memory: {client}", found["peak"][client], "MB", 1e-6))
             print(ratio("peak memory: ours / official", found["peak"]["ours"], found["peak"]["official"], 0.45))
     linear()
 
@@ -61,12 +70,17 @@ def run(client: str, case: str) -> dict[str, float]:
     return result
 
 
-def linear() -> None:
-    """Cost per megabyte, for results of growing size: a flat line is a linear cost."""
-    print("our CPU per MB of one result:")
-    for size in (1, 5, 20, 50):
-        costs = [run("ours", f"{size} MB")["cpu"] / size for _ in range(3)]
-        print(f"  {size:3} MB  {median(costs) * 1e3:6.2f} ms")
+def linear(rounds: int = 3) -> None:
+    """Cost per unit, for work of growing size: a flat line is a linear cost."""
+    print(f"our CPU per unit at each size, {rounds} rounds")
+    for title, unit, scale, sizes in (("MB of one result", "ms", 1e3, MEGABYTES), ("tool listed", "µs", 1e6, TOOLS)):
+        word = "MB" if sizes is MEGABYTES else "tools"
+        costs: dict[int, list[float]] = {size: [] for size in sizes}
+        for _ in range(rounds):
+            for size in sizes:
+                costs[size].append(scale * run("ours", f"{size} {word}")["cpu"] / size)
+        cells = "  ".join(f"{size}: {median(found):.2f}" for size, found in costs.items())
+        print(f"  {f'{title}, {unit}':<42} {cells}")
 
 
 if __name__ == "__main__":

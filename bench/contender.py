@@ -16,6 +16,8 @@ from typing import Any
 
 SERVER = [sys.executable, "-S", str(Path(__file__).with_name("fast_server.py"))]
 CALLS = 2000
+MEGABYTES = (1, 5, 10, 25, 50)  # of one result
+TOOLS = (1000, 2000, 4000, 8000)  # listed in pages of 50
 
 Work = Callable[[Any], Awaitable[int]]  # does the work with a Peer, returns how many units it was
 
@@ -47,19 +49,24 @@ def big(megabytes: int) -> Work:
 async def listing(peer: Any) -> int:
     rounds = 5
     for _ in range(rounds):
-        assert await peer.list_tools() == 1000
+        assert await peer.list_tools() >= 1000
     return rounds
 
 
-async def nothing(peer: Any) -> int:
-    return 1
+async def connected(client: Any) -> dict[str, float]:
+    """From nothing to the tools of one server."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    async with client.connect([*SERVER, "--tools", "10"]) as peer:
+        await peer.list_tools()
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return {"cpu": cpu, "wall": wall, "peak": peak()}
 
 
 CASES: dict[str, tuple[list[str], Work]] = {
-    "connect": ([], nothing),
     "sequential": ([], sequential),
     "concurrent": (["--batch", "64"], concurrent),
-    **{f"{size} MB": ([], big(size)) for size in (1, 5, 20, 50)},
+    **{f"{size} MB": ([], big(size)) for size in MEGABYTES},
+    **{f"{count} tools": (["--tools", str(count), "--page", "50"], listing) for count in TOOLS},
     "list": (["--tools", "1000", "--page", "50"], listing),
 }
 
@@ -88,6 +95,8 @@ def main(client_name: str, case: str) -> None:
 
     if case == "import":
         print(json.dumps({"cpu": time.process_time(), "wall": 0.0, "peak": peak()}))
+    elif case == "connect and list":
+        print(json.dumps(anyio.run(connected, client)))
     else:
         print(json.dumps(anyio.run(measure, client, *CASES[case])))
 

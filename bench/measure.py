@@ -54,7 +54,7 @@ def ratio(name: str, over: Sequence[float], under: Sequence[float], bar: float) 
     """One line: the median of the ratios, their spread, and the bar that DESIGN sets."""
     ratios = [a / b for a, b in zip(over, under, strict=True)]
     middle = statistics.median(ratios)
-    verdict = "within" if middle <= bar else "OVER"
+    verdict = "met" if middle <= bar else "MISSED"
     return f"  {name:<42} {middle:5.2f} x   ({min(ratios):.2f} to {max(ratios):.2f}; bar {bar:.2f}: {verdict})"
 
 

@@ -21,7 +21,7 @@ def main() -> int:
             codes.append(_mypy(["-p", "proof"], lab))
         codes.extend(_mypy([str(server)]) for server in sorted((lab / "servers").glob("*.py")))
     codes.append(_mypy(["-p", "labkit"]))
-    codes.append(_mypy(["-p", "bench"], find_labs()[-1] / "solution"))
+    codes.append(_mypy(["-p", "bench"], find_labs()[-1] / "solution", find_labs()[-1]))
     return max(codes)
 
 

@@ -66,7 +66,7 @@ class ServerConfig:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)  # all of it; not shown, it may hold keys
     cwd: str | None = None  # absolute; None: where we are ourselves
-    timeout: float | None = None  # seconds for one request; None: the client's own
+    timeout: float | None = None  # seconds for the start, and for each request; None: the client's own
     lazy: bool = False  # started only when the model asks for it
     description: str = ""  # what the model is told of a lazy one
     trust: bool = True  # whether its claim that a tool only reads is believed; no claim of it is worth more

@@ -70,7 +70,11 @@ Way = Callable[[], Awaitable[Agreement | None]]  # one way to an agreement; None
 
 
 class EraClient(StdioClient):
-    """A `StdioClient` for servers of both eras; `probe_seconds` is how long a legacy one may cost by its silence."""
+    """A `StdioClient` for servers of both eras.
+
+    `probe_seconds` is how long a legacy one may cost by its silence; `start` waits for an agreement no longer than
+    `start_seconds`, nor than a request waits for its answer.
+    """
 
     def __init__(
         self,
@@ -81,10 +85,12 @@ class EraClient(StdioClient):
         cwd: str | None = None,
         timeout: float = REQUEST_SECONDS,
         probe_seconds: float = PROBE_SECONDS,
+        start_seconds: float = math.inf,
         on_notification: Callable[[JSONObject], None] | None = None,
     ) -> None:
         super().__init__(command, tasks, env=env, cwd=cwd, timeout=timeout, on_notification=self._on_unasked)
         self.probe_seconds = probe_seconds
+        self.start_seconds = start_seconds
         self.agreement: Agreement | None = None  # with the last process, and so with the next
         self._told = on_notification
         self._starting = anyio.Lock()  # one start at a time
@@ -104,16 +110,17 @@ class EraClient(StdioClient):
         """Start the server and come to an agreement with it; one that runs and has agreed is left alone.
 
         Raises: ServerDown when it cannot be started or has exited, NoAgreement, RequestTimeout when it says
-        nothing for the whole of `timeout`.
+        nothing for the whole time that a start may take.
         """
         async with self._starting:
             if self._is_agreed and not self._ended.is_set():
                 return
-            with anyio.move_on_after(self.timeout):
+            seconds = self._seconds_to_start()
+            with anyio.move_on_after(seconds):
                 await self._start_process()
                 await self._adopt(await self._agree())
                 return
-            raise RequestTimeout("initialize" if self.agreement else "server/discover", self.timeout)
+            raise RequestTimeout("initialize" if self.agreement else "server/discover", seconds)
 
     async def request(
         self, method: str, params: JSONObject | None = None, *, timeout: float | None = None
@@ -272,8 +279,11 @@ class EraClient(StdioClient):
         return await self._ask("initialize", initialization(revision))
 
     async def _wait_a_while(self, sign: anyio.Event) -> None:
-        with anyio.move_on_after(min(self.probe_seconds, self.timeout / 2)):
+        with anyio.move_on_after(min(self.probe_seconds, self._seconds_to_start() / 2)):
             await sign.wait()
+
+    def _seconds_to_start(self) -> float:
+        return min(self.timeout, self.start_seconds)
 
     async def _ask(self, method: str, params: JSONObject | None = None) -> JSONObject:
         """A request with no deadline of its own: `start` ends it."""

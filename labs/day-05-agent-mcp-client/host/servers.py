@@ -5,6 +5,7 @@ error in the work, none in a client, not Ctrl-C. Import this module after `targe
 target's own.
 """
 
+import math
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -18,6 +19,8 @@ from host.eras import EraClient
 from host.interrupts import not_to_be_interrupted
 from stdio_client import REQUEST_SECONDS, StdioClient
 
+START_SECONDS = 10.0  # a server that says nothing keeps all waiting this long; its entry's `timeout` goes before
+
 MakeClient = Callable[[str, ServerConfig, TaskGroup], StdioClient]  # alias, how to start it, where it reads
 
 
@@ -25,8 +28,9 @@ class ServerClient(EraClient):
     """The client of one configured server, of either era. The registry starts it, and notes when that fails."""
 
     def __init__(self, alias: str, config: ServerConfig, tasks: TaskGroup) -> None:
-        timeout = REQUEST_SECONDS if config.timeout is None else config.timeout
-        super().__init__(command_line(config), tasks, env=config.env, cwd=config.cwd, timeout=timeout)
+        timeout, start = (REQUEST_SECONDS, START_SECONDS) if config.timeout is None else (config.timeout, math.inf)
+        command = command_line(config)
+        super().__init__(command, tasks, env=config.env, cwd=config.cwd, timeout=timeout, start_seconds=start)
 
 
 def command_line(config: ServerConfig) -> list[str]:
