@@ -27,9 +27,12 @@ sys.path.insert(0, str(LAB))
 from agent_loop import result_text
 from discover_and_translate import discover, list_all_tools
 from host import eras
+from host.config import ServerConfig
 from host.eras import LEGACY_REVISIONS, EraClient, NoAgreement
+from host.servers import START_SECONDS, ServerClient
 from protocol import PROTOCOL_VERSION, InvalidMessage, JSONObject, McpError, RequestTimeout, RpcError, ServerDown
 from registry import ToolRegistry
+from stdio_client import REQUEST_SECONDS
 
 ERA_SERVER = Path(__file__).with_name("era_server.py")
 OFFICIAL_SERVER = Path(__file__).with_name("official_server.py")
@@ -574,6 +577,21 @@ async def test_a_server_that_is_silent_to_all_costs_one_deadline_and_no_cancella
         assert anyio.current_time() - started < LONG / 4
         assert isinstance(await failure_of(server.client.request("tools/list")), ServerDown)
     assert server.methods() == ["server/discover", "initialize"]
+
+
+async def test_a_start_may_have_a_shorter_deadline_than_a_request(tmp_path: Path) -> None:
+    async with opened(tmp_path, {}, start=False, start_seconds=2 * SHORT) as server:
+        raised = await failure_of(server.client.start())
+        assert isinstance(raised, RequestTimeout) and raised.seconds == 2 * SHORT < server.client.timeout
+
+
+@pytest.mark.parametrize("configured, start, request_", [(None, START_SECONDS, REQUEST_SECONDS), (60.0, 60.0, 60.0)])
+async def test_the_timeout_of_an_entry_is_the_deadline_of_its_start_too(
+    configured: float | None, start: float, request_: float
+) -> None:
+    async with anyio.create_task_group() as tasks:
+        client = ServerClient("a", ServerConfig("python", timeout=configured), tasks)
+        assert (min(client.timeout, client.start_seconds), client.timeout) == (start, request_)
 
 
 async def test_after_a_start_that_came_to_nothing_the_next_one_starts_a_new_process(tmp_path: Path) -> None:
