@@ -33,7 +33,11 @@ class Text:
     zh: str
 
     def say(self, language: str, **values: Any) -> str:
-        return (self.zh if language == "zh" else self.en).format(**values)
+        return self.choose(language).format(**values)
+
+    def choose(self, language: str) -> str:
+        """The words as they stand: values are in them already, and may hold braces."""
+        return self.zh if language == "zh" else self.en
 
 
 @dataclass(frozen=True)
@@ -103,8 +107,9 @@ class Verdict:
     passed: bool
     misconception: str | None = None
     values: dict[str, Any] = field(default_factory=dict)  # for the `{names}` of the misconception's words
-    expected: str = ""
-    actual: str = ""
+    expected: str | Text = ""  # a Text is prose; data is the same in every language
+    actual: str | Text = ""
+    frames: tuple[str, ...] = ()  # where the exception that the verdict speaks of came from, as in Raised
     wire: tuple[str, ...] = ()  # lines of the servers' journals that show it
 
 

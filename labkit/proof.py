@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from labkit.lab import ROOT, Lab, find_labs, load_lab
+from labkit.lab import ROOT, Lab, Text, find_labs, load_lab
 from labkit.programs import Program, differences, is_red, judge, load_programs, write
 from labkit.run import Result
 
@@ -137,11 +137,16 @@ def _show_evidence(proof: Proof) -> None:
     for result in filter(is_red, proof.results):
         verdict = result.verdict
         print(f"  {result.check.number} {result.status} {verdict.misconception}, explained by {result.explained_by}")
-        print(f"    expected {verdict.expected[:300]}\n    got      {verdict.actual[:300]}")
+        expected, actual = (_english(words)[:300] for words in (verdict.expected, verdict.actual))
+        print(f"    expected {expected}\n    got      {actual}")
         for line in verdict.wire:
             print(f"    {line}")
         if result.evidence and result.evidence.raised:
             print(f"    raised   {result.evidence.raised}")
+
+
+def _english(words: str | Text) -> str:
+    return words.en if isinstance(words, Text) else words
 
 
 # Judging

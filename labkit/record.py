@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from labkit.lab import Lab, Raised, find_place, has_todo, shown
+from labkit.lab import Lab, Raised, Text, find_place, has_todo, shown
 from labkit.run import Result
 from labkit.words import say
 
@@ -24,8 +24,8 @@ def check_record(result: Result, lab: Lab, target: Path, language: str) -> JSONO
         "seconds": round(result.seconds, 3),
         "misconception": verdict.misconception,
         "message": "",
-        "expected": verdict.expected,
-        "actual": verdict.actual,
+        "expected": _in(language, verdict.expected),
+        "actual": _in(language, verdict.actual),
         "where": "",
         "spec": "",
         "explained_by": result.explained_by,
@@ -39,6 +39,8 @@ def check_record(result: Result, lab: Lab, target: Path, language: str) -> JSONO
         record["where"] = find_place(target, check, known.place if known else None)
         record["spec"] = lab.specification + known.page if known and known.page else ""
         _add_trace(record, result, target)
+        if verdict.frames:
+            record["where"] = _where(list(verdict.frames), target)
     return record
 
 
@@ -74,6 +76,10 @@ def todo_left(record: JSONObject, lab: Lab, target: Path) -> bool:
     return has_todo(target, lab.checks[record["number"] - 1])
 
 
+def _in(language: str, words: str | Text) -> str:
+    return words.choose(language) if isinstance(words, Text) else words
+
+
 def _message(result: Result, lab: Lab, language: str) -> str:
     verdict, evidence = result.verdict, result.evidence
     if evidence is not None and evidence.trespass is not None:
@@ -82,7 +88,7 @@ def _message(result: Result, lab: Lab, language: str) -> str:
         text = lab.misconceptions[verdict.misconception].text.say(language, **verdict.values)
         if result.explained_by is None:
             return text
-        text = say("explained", language, number=result.explained_by, text=text)
+        text = say("explained", language, number=result.explained_by, text=_first_sentence(text))
         return f"{_raised(result, language)} {text}".strip()
     if evidence is not None and evidence.raised is not None:
         return _raised(result, language)
@@ -91,6 +97,11 @@ def _message(result: Result, lab: Lab, language: str) -> str:
     if result.status == "error" and evidence is not None:
         return say("died", language, code=evidence.exit_code)
     return say("unknown", language)
+
+
+def _first_sentence(text: str) -> str:
+    """Enough to know it again: the whole stands where the cause was seen."""
+    return re.split(r"(?<=[.?]) |(?<=[。？])", text, maxsplit=1)[0]
 
 
 def _raised(result: Result, language: str) -> str:

@@ -1,5 +1,7 @@
 """Which misconception a red check names: its own, the one whose pattern fits best, or none at all."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +85,44 @@ def test_a_check_that_saw_a_symptom_says_where_the_cause_can_be_seen(tmp_path: P
     checks = red("pages-overwritten", tmp_path, "3,5")
 
     assert checks[3]["explained_by"] is None and checks[5]["explained_by"] == 3
-    assert checks[5]["message"] == f"The cause can be seen in check 3: {checks[3]['message']}"
+    sentence = "Only the tools of the last page are there: each page replaced the ones before."
+    assert checks[3]["message"].startswith(f"{sentence} Add ")
+    assert checks[5]["message"] == f"The cause can be seen in check 3: {sentence}"
     assert checks[5]["misconception"] == checks[3]["misconception"] == "pages_overwritten"
+
+
+def test_the_same_words_are_said_once(tmp_path: Path) -> None:
+    checks = red("meta-only-if-no-params", tmp_path, "1,3,9")
+
+    assert checks[1]["message"].startswith("Requests without parameters of their own carried `_meta`, those with some")
+    for number in (3, 9):
+        assert checks[number]["explained_by"] == 1 and len(checks[number]["message"]) < len(checks[1]["message"])
+
+
+def test_an_exception_that_a_call_raised_shows_the_line_that_raised(tmp_path: Path) -> None:
+    check = red("empty-page-is-an-error", tmp_path, "3")[3]
+
+    file = tmp_path / "student" / "discover_and_translate.py"
+    assert check["where"].endswith(_line_of(file, 'raise InvalidMessage(f"this'))
+
+
+def test_a_line_end_that_is_none_for_json_is_written_out(tmp_path: Path) -> None:
+    check = red("splitlines-of-text", tmp_path, "1")[1]
+
+    assert "\\u2028" in "".join(check["wire"]) and "\u2028" not in "".join([*check["wire"], check["expected"]])
+
+
+def test_no_english_prose_is_in_a_chinese_record(tmp_path: Path) -> None:
+    """What is data is not translated: names, JSON, the words of an exception, which stand behind a colon."""
+    file = tmp_path / "record.json"
+    selftest("starter", "--lang", "zh", "--json", file)
+    checks = json.loads(file.read_text(encoding="utf-8"))["checks"]
+
+    for check in checks:
+        for key in ("message", "expected", "actual", "done"):
+            prose = re.sub(r'"[^"]*"|`[^`]*`|：[^：]*$', "", check[key])
+            assert not re.search(r"[a-z]+ (?:[a-z]+ )+[a-z]+", prose), (check["number"], key, check[key])
+    assert "错误码 -32601" in checks[1]["expected"] and "秒后" in checks[1]["actual"]
 
 
 def test_an_exception_and_its_cause_are_both_told(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_chinese_is_spoken_on_request_and_by_locale(own_tmp: Path) -> None:
     by_locale = selftest("starter", "--only", "2", environ={"LAB_LANG": "", "LC_ALL": "zh_CN.UTF-8"})
 
     for done in (by_option, by_locale):
-        assert "下一步：" in done.stdout and "应为" in done.stdout, done.stdout
+        assert "下一步：" in done.stdout and "预期" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"COLUMNS": "60"}, {"TERM": "dumb"}])

@@ -596,6 +596,17 @@ def test_a_stale_tool_is_listed_and_unknown_when_called() -> None:
     assert "error" not in fresh
 
 
+def test_a_tool_that_is_listed_once_is_gone_from_the_second_walk_on() -> None:
+    send = [*(request(n, "tools/list") for n in (1, 2, 3)), call(4, "read_note", id="N-01")]
+    ran = run("notes", "--list-once", "read_note", send=send)
+    assert [names(answer["result"]) for answer in ran.answers[:3]] == [
+        ["search", "read_note"],
+        ["search", "list_notes"],
+        ["search", "list_notes"],
+    ]
+    assert ran.answers[3]["error"]["message"] == "unknown tool: read_note"
+
+
 def test_the_server_name_is_what_the_flag_says() -> None:
     [answer] = run("notes", "--server-name", "acme", send=[request(1, "server/discover")]).answers
     assert answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "acme"
@@ -605,6 +616,14 @@ def test_silence_on_one_method_leaves_the_others_answered() -> None:
     send = [request(1, "tools/list"), request(2, "server/discover"), call(3, "list_notes")]
     flags = ("--silent-on", "tools/list", "--silent-on", "tools/call")
     assert [answer["id"] for answer in run("notes", *flags, send=send).answers] == [2]
+
+
+def test_silence_and_crash_can_be_for_the_calls_of_one_tool_only() -> None:
+    flags = ("--silent-on", "read_note", "--crash-on", "search")
+    send = [call(1, "read_note", id="N-01"), call(2, "list_notes"), call(3, "search", query="mcp"), call(4, "search")]
+    ran = run("notes", *flags, send=send)
+    assert ([answer["id"] for answer in ran.answers], ran.code) == ([2], 70)
+    assert ran.stderr == "notes: crash on search, as asked\n"
 
 
 def test_silence_on_everything_swallows_even_errors_and_still_writes_the_journal(tmp_path: Path) -> None:
@@ -632,6 +651,13 @@ def test_a_crash_at_start_reads_nothing(tmp_path: Path) -> None:
     assert (ran.lines, ran.code) == ([], 70)
     assert ran.stderr == "tickets: crash at start, as asked\n"
     assert [entry["event"] for entry in journal(file)] == ["start", "exit"]
+
+
+def test_a_crash_until_a_file_is_there_ends_with_the_file(tmp_path: Path) -> None:
+    flags = ("--crash-until", str(tmp_path / "file"))
+    assert run("tickets", *flags, send=[request(1, "tools/list")]).code == 70
+    (tmp_path / "file").touch()
+    assert len(run("tickets", *flags, send=[request(1, "tools/list")]).answers) == 1
 
 
 def test_reversed_answers_wait_for_each_other_and_leave_last_first() -> None:
@@ -807,4 +833,4 @@ def test_help_lists_every_flag() -> None:
     ran = run("tickets", "--help")
     assert ran.code == 0
     flags = re.findall(rb"^  (--[a-z-]+)", b"\n".join(ran.lines), re.MULTILINE)
-    assert len(flags) == 24 and b"--grandchild" in flags
+    assert len(flags) == 26 and b"--grandchild" in flags

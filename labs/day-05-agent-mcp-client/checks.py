@@ -62,7 +62,7 @@ LAB = Lab(
             "errors",
             Text(
                 "errors: a JSON-RPC error is raised at once, with its code",
-                "错误：JSON-RPC 错误立刻抛出，并带上编号",
+                "错误：JSON-RPC 错误立刻抛出，并带上错误码",
             ),
             Text(
                 "sent an unknown method, an unknown tool and a bad cursor to notes",
@@ -95,7 +95,7 @@ LAB = Lab(
             "translation",
             Text(
                 "translation: the schema arrives unchanged, the source is named",
-                "翻译：模式原样到达，描述写明来源",
+                "翻译：schema 原样到达，描述写明来源",
             ),
             Text(
                 "listed the tools of tickets and translated them for the model",
@@ -131,7 +131,7 @@ LAB = Lab(
             ),
             Text(
                 "made model names for dotted, over-long and look-alike pairs of alias and tool, in two runs",
-                "为带点号的、过长的、容易混淆的（别名，工具名）造模型名，运行两次",
+                "为带点号的、过长的、容易混淆的（别名，工具名）生成模型名，运行两次",
             ),
             3,
             ("discover_and_translate.py", "model_tool_name"),
@@ -147,7 +147,7 @@ LAB = Lab(
             ),
             Text(
                 "called a tool that fails, two that do not exist, a silent server and a dying one",
-                "调用会失败的工具、两个不存在的工具、不出声的服务端和中途退出的服务端",
+                "调用会失败的工具、两个不存在的工具、无响应的服务端和中途退出的服务端",
             ),
             None,
             ("registry.py", "call"),
@@ -163,8 +163,8 @@ LAB = Lab(
                 "隔离：掉线的服务端只影响它自己的工具",
             ),
             Text(
-                "refreshed five servers: one healthy, one missing, one that crashes, two silent ones",
-                "刷新五个服务端：一个健康、一个不存在、一个崩溃、两个不出声",
+                "refreshed five servers: one healthy, one missing, one that crashes, two silent ones; then again",
+                "刷新五个服务端：一个健康、一个不存在、一个崩溃、两个无响应，再刷新一次",
             ),
             4,
             ("registry.py", "_refresh_one"),
@@ -177,11 +177,11 @@ LAB = Lab(
             "loop",
             Text(
                 "agent loop: calls and results in order, the step limit holds",
-                "循环：调用与结果按顺序配对，步数上限有效",
+                "智能体循环：调用与结果按顺序配对，步数上限有效",
             ),
             Text(
-                "ran a question with six tool calls, then a model that never stops",
-                "用六次工具调用跑一个问题，再跑一个停不下来的模型",
+                "ran a question with ten tool calls, a model that never stops, and a turn in which a server dies",
+                "用十次工具调用跑一个问题，再跑一个停不下来的模型，和中途有服务端退出的一轮",
             ),
             None,
             ("agent_loop.py", "run_agent"),

@@ -8,10 +8,13 @@ The words for a red check stand in misconceptions.py.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, ParamSpec
 
 from observations import (
+    AGAIN_CALLS,
     ALIASES,
     BROKEN,
     DEATH_SECONDS,
@@ -19,19 +22,23 @@ from observations import (
     ECHO_SECONDS,
     ENDLESS_TICKET,
     ERROR_SECONDS,
+    FALSY,
     FEW_STEPS,
+    LONG,
     SELF_REPORTED,
     SILENT_SECONDS,
     TALK,
     TEXTS,
+    TWICE,
     JSONObject,
     called_names,
+    crowd,
     error_cases,
     name_cases,
     page_cases,
 )
 
-from labkit.lab import PASS, Evidence, Verdict
+from labkit.lab import PASS, Evidence, Text, Verdict
 
 META = "io.modelcontextprotocol/"
 REQUIRED_META = (META + "protocolVersion", META + "clientCapabilities")
@@ -41,6 +48,7 @@ SHOWN_CHARACTERS = 800  # of what was expected, and of what was got
 WRONG_ANSWER = "the answer to nobody's request"  # in what a server with --text-id sends
 TOO_EARLY_SECONDS = 0.5  # a request that times out so soon, though it may wait for seconds, had no time
 REASON_CHARACTERS = 5  # a shorter text is no reason
+INVISIBLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 Lines = tuple[str, ...]
 P = ParamSpec("P")
@@ -107,7 +115,7 @@ def exchange(evidence: Evidence, server: str, *asked: JSONObject, most: int = 6)
     return wire(evidence, server, [*asked, *(answer_to(evidence, server, request) for request in asked)], most)
 
 
-def brief(message: JSONObject) -> str:
+def brief(message: Any) -> str:
     """A message without what every message carries; of a page of tools, the names."""
 
     def trim(key: str, value: Any) -> Any:
@@ -121,6 +129,8 @@ def brief(message: JSONObject) -> str:
 
 
 def cut(text: str, most: int = WIRE_CHARACTERS) -> str:
+    """The text as a line can show it: characters that end lines are written out, long ones shortened."""
+    text = INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace(LONG, f"{LONG[:2]}…{LONG[:2]}"))
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -138,26 +148,38 @@ def is_error(result: Any) -> bool:
     return isinstance(result, dict) and result.get("isError") is True and text_of(result) != ""
 
 
-def shown(seen: JSONObject) -> str:
+def shown(seen: JSONObject) -> Text:
     """An `outcome`, in a line."""
     if "hung" in seen:
-        return f"nothing within {seen['seconds']:.1f} s"
+        seconds = f"{seen['seconds']:.1f}"
+        return Text(f"nothing within {seconds} s", f"{seconds} 秒内没有任何结果")
     if "raised" in seen:
-        code = "" if seen["code"] is None else f" with code {seen['code']}"
-        return f"{seen['raised']}{code} after {seen['seconds']:.1f} s: {seen['text']}"
-    return f"returned {json.dumps(seen.get('returned'), ensure_ascii=False)}"
+        name, text, seconds = seen["raised"], seen["text"], f"{seen['seconds']:.1f}"
+        code, code_zh = ("", "") if seen["code"] is None else (f" with code {seen['code']}", f"，错误码 {seen['code']}")
+        return Text(f"{name}{code} after {seconds} s: {text}", f"{name}{code_zh}，{seconds} 秒后：{text}")
+    returned = json.dumps(seen.get("returned"), ensure_ascii=False)
+    return Text(f"returned {returned}", f"返回了 {returned}")
+
+
+def how_many(count: int) -> Text:
+    return Text(f"{count} requests", f"{count} 个请求")
 
 
 def fail(
     misconception: str | None, expected: Any, actual: Any, lines: Iterable[str] = (), **values: Any
 ) -> Verdict:
-    """A red verdict: the misconception (None: not known), what should have come and what did, the wire."""
+    """A red verdict: the misconception (None: not known), what should have come and what did, the wire.
 
-    def show(value: Any) -> str:
+    Prose is a Text; a str is data, or an identifier that is the same in every language.
+    """
+
+    def show(value: Any) -> str | Text:
+        if isinstance(value, Text):
+            return Text(cut(value.en, SHOWN_CHARACTERS), cut(value.zh, SHOWN_CHARACTERS))
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return cut(text, SHOWN_CHARACTERS)
 
-    return Verdict(False, misconception, values, show(expected), show(actual), tuple(lines))
+    return Verdict(False, misconception, values, show(expected), show(actual), wire=tuple(lines))
 
 
 def first_red(judges: Callable[P, Iterator[Verdict]]) -> Callable[P, Verdict]:
@@ -170,6 +192,9 @@ def first_red(judges: Callable[P, Iterator[Verdict]]) -> Callable[P, Verdict]:
 
 
 # What can turn any check red
+
+ONE_LINE = Text("one message on each line, and a newline after it", "每行一条消息，末尾一个换行")
+UNDERSTOOD = Text("a request that the server understands", "服务端能看懂的请求")
 
 
 def foul(evidence: Evidence) -> str:
@@ -190,10 +215,11 @@ def _misunderstood(evidence: Evidence, server: str) -> Iterator[Verdict]:
     for entry in evidence.journal(server):
         if "line" in entry and entry.get("event") == "received":
             line = f"{server} → {cut(entry['line'])}"
-            yield fail("not_one_line", "one message on each line, and a newline after it", cut(entry["line"]), [line])
+            yield fail("not_one_line", ONE_LINE, cut(entry["line"]), [line])
     for message in messages(evidence, server, "received"):
         if "id" not in message and not str(message.get("method")).startswith("notifications/"):
-            yield fail("request_without_id", "an id", brief(message), wire(evidence, server, [message]))
+            lines = wire(evidence, server, [message])
+            yield fail("request_without_id", Text("an id", "带有 id"), brief(message), lines)
     for request in requests(evidence, server):
         error = answer_to(evidence, server, request).get("error")
         if error and not _is_wrong_on_purpose(evidence, request):
@@ -201,7 +227,7 @@ def _misunderstood(evidence: Evidence, server: str) -> Iterator[Verdict]:
     for message in messages(evidence, server, "sent"):
         if message.get("id") is None and "error" in message:
             words = message["error"]["message"]
-            yield fail("request_refused", "a request", words, wire(evidence, server), error=words)
+            yield fail("request_refused", Text("a request", "一个请求"), words, wire(evidence, server), error=words)
 
 
 def _is_wrong_on_purpose(evidence: Evidence, request: JSONObject) -> bool:
@@ -218,23 +244,44 @@ def _refused(evidence: Evidence, server: str, request: JSONObject, error: JSONOb
     if request["method"] == "initialize":
         return fail("handshake_sent", "server/discover", "initialize", lines)
     if missing and error["code"] == -32602:
-        return fail("meta_missing", missing[0], sorted(meta), lines, key=missing[0])
+        return _meta_missing(evidence, server, request, missing[0])
     if error["code"] == -32022:
         version = meta[REQUIRED_META[0]]
         return fail("wrong_version", error["data"]["supported"], version, lines, version=version)
     if request["method"] == "tools/list" and "cursor" in params:
         if params["cursor"] is None:
-            return fail("null_cursor_sent", "no cursor", "null", lines)
-        return fail("cursor_changed", "a cursor of this server", params["cursor"], lines)
+            return fail("null_cursor_sent", NO_CURSOR, "null", lines)
+        reason = "cursor_changed"
+        if params["cursor"] in _cursors_given(evidence, but=server):
+            reason = "clients_share_something"
+        expected = Text("a cursor of this server", "这个服务端给的游标")
+        return fail(reason, expected, params["cursor"], lines)
     if request["method"] == "tools/call" and not isinstance(params.get("arguments", {}), dict):
-        return fail("arguments_not_an_object", "an object", params["arguments"], lines)
+        return fail("arguments_not_an_object", Text("an object", "一个对象"), params["arguments"], lines)
     if request["method"] == "tools/call" and isinstance(params.get("name"), str):
         for name in _listed(evidence, server):
-            if name in params["name"]:
+            if name in params["name"] and name != params["name"]:
                 return fail("model_name_on_the_wire", name, params["name"], lines)
             if params["name"] in name:
                 return fail("name_taken_apart", name, params["name"], lines)
-    return fail("request_refused", "a request that the server understands", words, lines, error=words)
+    return fail("request_refused", UNDERSTOOD, words, lines, error=words)
+
+
+def _meta_missing(evidence: Evidence, server: str, request: JSONObject, key: str) -> Verdict:
+    """A request without `_meta`; it tells more when those without parameters of their own had it."""
+    bare = [other["params"] for other in requests(evidence, server) if set(other.get("params", {})) == {"_meta"}]
+    has_own = bool(set(request.get("params", {})) - {"_meta"})
+    lines = exchange(evidence, server, request)
+    if has_own and any(key in params["_meta"] for params in bare):
+        return fail("meta_lost_with_params", key, sorted(request["params"]), lines, key=key)
+    return fail("meta_missing", key, sorted(request.get("params", {}).get("_meta") or {}), lines, key=key)
+
+
+def _cursors_given(evidence: Evidence, but: str) -> list[Any]:
+    """The cursors that the other servers gave."""
+    others = [name for name in evidence.journals() if name != but]
+    answers = [message for name in others for message in messages(evidence, name, "sent")]
+    return [message.get("result", {}).get("nextCursor") for message in answers]
 
 
 def _listed(evidence: Evidence, server: str) -> list[str]:
@@ -251,6 +298,9 @@ def judge_discovery(evidence: Evidence) -> Iterator[Verdict]:
     for server in ("tickets", "notes"):
         for message in messages(evidence, server, "received"):
             yield _judge_message(evidence, server, message)
+    if evidence.raised is not None and evidence.raised.type == "UnicodeDecodeError":
+        said = f"{evidence.raised.type}: {evidence.raised.text}"
+        yield fail("character_cut_in_two" if "'utf-8'" in said else "characters_lost", TEXTS[0], said)
     for number in range(len(TEXTS)):
         yield _judge_echo(evidence, number)
     yield _judge_discover(evidence, "tickets", "chunk_taken_for_line")
@@ -260,11 +310,12 @@ def judge_discovery(evidence: Evidence) -> Iterator[Verdict]:
 def _judge_message(evidence: Evidence, server: str, message: JSONObject) -> Verdict:
     """What a client writes is a request with `_meta`, or a notification."""
     if "method" not in message:
-        return fail("response_written", "requests and notifications", brief(message), wire(evidence, server))
+        expected = Text("requests and notifications", "只有请求和通知")
+        return fail("response_written", expected, brief(message), wire(evidence, server))
     meta = message.get("params", {}).get("_meta", {})
     for key in REQUIRED_META:
         if "id" in message and key not in meta:
-            return fail("meta_missing", key, list(meta), exchange(evidence, server, message), key=key)
+            return _meta_missing(evidence, server, message, key)
     return PASS
 
 
@@ -273,7 +324,7 @@ def _judge_discover(evidence: Evidence, server: str, if_unheard: str) -> Verdict
     asked = requests(evidence, server, "server/discover")
     said = evidence.notes.get(f"{server} says", {"hung": True, "seconds": ECHO_SECONDS})
     lines = exchange(evidence, server, *asked[:1])
-    expected = "the answer to server/discover"
+    expected = Text("the answer to server/discover", "server/discover 的回答")
     if _had_no_time(said):
         return fail("deadline_too_early", expected, shown(said), lines)
     if not asked and "returned" in said:
@@ -290,7 +341,7 @@ def _judge_discover(evidence: Evidence, server: str, if_unheard: str) -> Verdict
     if isinstance(returned, dict) and returned.get("supportedVersions") == sent["supportedVersions"]:
         return PASS
     wrong = [message for message in messages(evidence, server, "sent") if WRONG_ANSWER in brief(message)]
-    if wrong and ("raised" in said or WRONG_ANSWER in shown(said)):
+    if wrong and ("raised" in said or WRONG_ANSWER in shown(said).en):
         return fail("id_compared_as_text", expected, shown(said), wire(evidence, server, [asked[0], *wrong]))
     return fail("discover_result_lost" if "returned" in said else None, sent, shown(said), lines, server=server)
 
@@ -308,11 +359,18 @@ def _judge_echo(evidence: Evidence, number: int) -> Verdict:
     if own and expected and text == expected:
         return PASS
     if f'"number": {number}' in text:
-        return fail("characters_lost", expected, text, lines)
+        return fail("character_cut_in_two" if _lacks_one(text, expected) else "characters_lost", expected, text, lines)
     if "returned" in seen:
         is_sent = seen["returned"] in [message.get("result") for message in messages(evidence, "tickets", "sent")]
         return fail("answer_to_wrong_request" if is_sent else None, expected, shown(seen), lines)
     return fail(_why_unanswered(evidence, asked, seen), expected, shown(seen), lines)
+
+
+def _lacks_one(text: str, whole: str) -> bool:
+    """Whether the text is the whole but for one character of the long run, which is gone or spoilt."""
+    rest = text.replace("\ufffd", "")
+    at = whole.find(LONG)
+    return at >= 0 and rest == whole[:at] + whole[at + 1 :]
 
 
 def _why_unanswered(evidence: Evidence, asked: list[JSONObject], seen: JSONObject) -> str | None:
@@ -350,14 +408,40 @@ def _requests_before_one_was_given_up(evidence: Evidence, ids: list[Any]) -> int
 
 # 2 errors
 
+NEXT_ANSWERED = Text("the next request is answered", "下一个请求得到回答")
+
 
 @first_red
 def judge_errors(evidence: Evidence) -> Iterator[Verdict]:
+    ids = [request["id"] for request in requests(evidence, "notes") if request["method"] != "server/discover"][:2]
+    if len(ids) == 2 and ids[0] == ids[1]:
+        expected = Text("two different ids", "两个不同的 id")
+        yield fail("id_used_twice", expected, ids, wire(evidence, "notes"))
     for case, (method, params) in error_cases(evidence.nonce).items():
         yield _judge_error(evidence, case, method, params)
+    yield _judge_slow(evidence)
     after = evidence.need("after")
     if "returned" not in after:
-        yield fail("dead_after_error", "the next request is answered", shown(after), wire(evidence, "notes")[-2:])
+        yield fail("dead_after_error", NEXT_ANSWERED, shown(after), wire(evidence, "notes")[-2:])
+
+
+def _judge_slow(evidence: Evidence) -> Verdict:
+    """A request that was under way while others were answered with errors, and got a result."""
+    seen = evidence.need("slow")
+    asked = [request for request in calls(evidence, "notes") if arguments_of(request)]
+    others = [request for request in requests(evidence, "notes") if "error" in answer_to(evidence, "notes", request)]
+    lines = exchange(evidence, "notes", *asked, *others)
+    if asked and text_of(result_of(evidence, "notes", asked[0])) == text_of(seen.get("returned")) != "":
+        return PASS
+    has_result = bool(asked and result_of(evidence, "notes", asked[0]))
+    reason = "error_for_all" if has_result and _got_an_error(evidence, seen) else None
+    return fail(reason, Text("the result of read_note", "read_note 的结果"), shown(seen), lines)
+
+
+def _got_an_error(evidence: Evidence, seen: JSONObject) -> bool:
+    """Whether the exception holds one of the errors that were meant for other requests."""
+    answers = messages(evidence, "notes", "sent")
+    return seen.get("code") is not None and seen["code"] in [answer.get("error", {}).get("code") for answer in answers]
 
 
 def _judge_error(evidence: Evidence, case: str, method: str, params: JSONObject) -> Verdict:
@@ -368,12 +452,13 @@ def _judge_error(evidence: Evidence, case: str, method: str, params: JSONObject)
     ]
     if not asked:
         reason = "dead_after_error" if case != "method" else None
-        return fail(reason, f"{method} is sent", shown(evidence.need(case)), wire(evidence, "notes")[-4:])
+        expected = Text(f"{method} is sent", f"{method} 发出去了")
+        return fail(reason, expected, shown(evidence.need(case)), wire(evidence, "notes")[-4:])
     error = answer_to(evidence, "notes", asked[0])["error"]
     lines = exchange(evidence, "notes", *asked)
-    expected = f"RpcError with code {error['code']}, at once"
+    expected = Text(f"RpcError with code {error['code']}, at once", f"立刻抛出 RpcError，错误码 {error['code']}")
     if len(asked) > 1:
-        return fail("sent_again", "one request", f"{len(asked)} requests", lines)
+        return fail("sent_again", how_many(1), how_many(len(asked)), lines)
     if case not in evidence.notes and evidence.raised is not None:
         return fail(_why_reader_ended(evidence), expected, f"{evidence.raised.type}: {evidence.raised.text}", lines)
     seen = evidence.need(case)
@@ -382,14 +467,28 @@ def _judge_error(evidence: Evidence, case: str, method: str, params: JSONObject)
     if "returned" in seen:
         return fail("error_as_result", expected, shown(seen), lines)
     if is_late:
-        reason = "error_late" if seen.get("code") == error["code"] else "error_forgotten"
-        return fail(reason, expected, shown(seen), lines, **values)
+        return fail(_why_late(evidence, asked[0], seen, error["code"]), expected, shown(seen), lines, **values)
     if seen["code"] != error["code"]:
         reason = "error_without_code" if seen["code"] is None else "error_wrong_code"
-        return fail(reason, expected, shown(seen), lines)
+        return fail("error_not_taken_out" if seen["code"] == 0 else reason, expected, shown(seen), lines)
     if error["message"] not in seen["text"] + seen["said"]:
         return fail("error_message_lost", error["message"], shown(seen), lines)
+    if seen["data"] != error.get("data"):
+        return fail("error_data_lost", {"data": error.get("data")}, {"data": seen["data"]}, lines)
     return PASS
+
+
+def _why_late(evidence: Evidence, request: JSONObject, seen: JSONObject, code: int) -> str | None:
+    """Why the error did not come in time; None where check 1 sees more: it shows how answers find their requests."""
+    received = messages(evidence, "notes", "received")
+    before = received[: received.index(request)]
+    if any(message.get("method") == "notifications/cancelled" for message in before):
+        return None  # it was not even sent before the slow request had been given up
+    if request["id"] in [message["id"] for message in before if "id" in message]:
+        return None  # the id was another's before, and who clears up after that one took this waiter away
+    if seen.get("code") == code:
+        return "error_late"
+    return None if _got_an_error(evidence, evidence.notes.get("slow", {})) else "error_forgotten"
 
 
 def _why_reader_ended(evidence: Evidence) -> str | None:
@@ -402,6 +501,8 @@ def _why_reader_ended(evidence: Evidence) -> str | None:
 
 # 3 pages
 
+AN_END = Text("an end", "有个尽头")
+NO_CURSOR = Text("no cursor", "没有游标")
 MANY_PAGES = 20  # more than any walk needs; of a longer one no more is looked at
 
 
@@ -424,17 +525,10 @@ def _judge_cursors(evidence: Evidence, name: str) -> Verdict:
             reason: str | None = "cursor_changed"
             if back is None:
                 reason = "cursor_not_sent" if got else "empty_cursor_not_sent"
-            elif back not in given and back in _given_by_others(evidence, name):
-                reason = None  # it is unchanged, but another server's: who mixed them up cannot be seen from here
-            return fail(reason, got, "no cursor" if back is None else back, exchange(evidence, name, *asked))
+            elif back not in given and back in _cursors_given(evidence, but=name):
+                reason = "clients_share_something"  # it is unchanged, but another server's
+            return fail(reason, got, NO_CURSOR if back is None else back, exchange(evidence, name, *asked))
     return PASS
-
-
-def _given_by_others(evidence: Evidence, name: str) -> list[Any]:
-    """The cursors that the other servers of check 3 gave."""
-    others = [other for other in page_cases(evidence.nonce) if other != name]
-    pages = [message.get("result", {}) for other in others for message in messages(evidence, other, "sent")]
-    return [page.get("nextCursor") for page in pages]
 
 
 def _judge_walk(evidence: Evidence, name: str, pages: list[list[str]]) -> Verdict:
@@ -444,20 +538,44 @@ def _judge_walk(evidence: Evidence, name: str, pages: list[list[str]]) -> Verdic
     seen = evidence.need(name)
     if "hung" in seen:
         reason = "endless_walk" if len(asked) > 2 * len(pages) else None
-        return fail(reason, "an end", f"{len(asked)} requests in {seen['seconds']:.0f} s", lines)
+        if _answers_of_all_lost(evidence):
+            reason = "clients_share_something"
+        return fail(reason, AN_END, _and(how_many(len(asked)), shown(seen)), lines)
     if "raised" in seen and len(asked) > 2 * len(pages):
-        return fail("endless_walk", "an end", f"{len(asked)} requests, then {shown(seen)}", lines)
+        return fail("endless_walk", AN_END, _and(how_many(len(asked)), shown(seen)), lines)
     if "raised" in seen:
-        is_key = seen["raised"] == "KeyError" and "nextCursor" in seen["text"]
-        return fail("next_cursor_demanded" if is_key else "listing_raised", tools, shown(seen), lines)
+        reason = _why_listing_raised(seen, result_of(evidence, name, asked[-1]) if asked else {})
+        return replace(fail(reason, tools, shown(seen), lines), frames=tuple(seen["frames"]))
     if any(isinstance(item, list) for item in seen["returned"]):
         return fail("pages_nested", tools, shown(seen), lines)
     names = [tool["name"] for tool in seen["returned"]]
     if len(asked) < len(pages) and set(names) == set(tools):
-        return fail(None, f"{len(pages)} requests, one for each page", f"{len(asked)}, and yet all the names", lines)
+        expected = Text(f"{len(pages)} requests, one for each page", f"{len(pages)} 个请求，每页一个")
+        actual = Text(f"{len(asked)}, and yet all the names", f"{len(asked)} 个，名字却一个不少")
+        return fail(None, expected, actual, lines)
     if names == tools or (name == "circle" and set(names) == set(tools)):
         return PASS
     return fail(_why_other_tools(evidence, names, pages), tools, names, lines, count=len(names))
+
+
+def _and(first: Text, then: Text) -> Text:
+    return Text(f"{first.en}, then {then.en}", f"{first.zh}，然后{then.zh}")
+
+
+def _answers_of_all_lost(evidence: Evidence) -> bool:
+    """Whether several clients waited for ever for the same id, which each server had answered: they share a table."""
+    lost = []
+    for name in page_cases(evidence.nonce):
+        asked = requests(evidence, name, "tools/list")
+        if "hung" in evidence.need(name) and len(asked) == 1 and result_of(evidence, name, asked[0]):
+            lost.append(asked[0]["id"])
+    return len(lost) > 1 and len(set(map(repr, lost))) == 1
+
+
+def _why_listing_raised(seen: JSONObject, last_page: JSONObject) -> str:
+    if seen["raised"] == "KeyError" and "nextCursor" in seen["text"]:
+        return "next_cursor_demanded"
+    return "empty_page_refused" if last_page.get("tools") == [] else "listing_raised"
 
 
 def _why_other_tools(evidence: Evidence, names: list[str], pages: list[list[str]]) -> str | None:
@@ -468,6 +586,8 @@ def _why_other_tools(evidence: Evidence, names: list[str], pages: list[list[str]
     most = max(steps[name] for name in straight)
     if most < max(straight.values()) and all(steps[name] == min(there, most) for name, there in straight.items()):
         return "only_the_first_page" if most == 1 else "too_few_pages"
+    if _each_cursor_sent_once_at_all(evidence):
+        return "memory_of_cursors_shared"
     if steps["empty page"] == 2:
         return "short_page_is_the_end" if steps["circle"] == 2 else "empty_page_is_the_end"
     if steps["empty cursor"] == 1:
@@ -475,11 +595,23 @@ def _why_other_tools(evidence: Evidence, names: list[str], pages: list[list[str]
     return _why_not_all(evidence, names, pages)
 
 
+def _each_cursor_sent_once_at_all(evidence: Evidence) -> bool:
+    """Whether no cursor was sent to two servers, though several gave the same: what one was sent, others were not."""
+    cases = {name: requests(evidence, name, "tools/list") for name in page_cases(evidence.nonce)}
+    sent = [request["params"].get("cursor") for asked in cases.values() for request in asked[1:]]
+    left = [result_of(evidence, name, asked[-1]).get("nextCursor") for name, asked in cases.items() if asked]
+    return len(sent) > 1 and len(set(map(repr, sent))) == len(sent) and any(cursor in sent for cursor in left if cursor)
+
+
 def _why_not_all(evidence: Evidence, names: list[str], pages: list[list[str]]) -> str | None:
-    """What became of the pages of a whole walk; the longest walk shows it best."""
+    """What became of the pages of a whole walk; the longest walk shows it best, unless nothing is wrong with it."""
     longest = "empty cursor"
     if isinstance(seen := evidence.notes.get(longest, {}).get("returned"), list):
-        names, pages = [tool["name"] for tool in seen], page_cases(evidence.nonce)[longest][1]
+        long_names, long_pages = [tool["name"] for tool in seen], page_cases(evidence.nonce)[longest][1]
+        if long_names != [tool for page in long_pages for tool in page]:
+            names, pages = long_names, long_pages
+        elif names == [tool for page in pages[:-1] for tool in page]:
+            return "circle_page_dropped"
     tools = [tool for page in pages for tool in page]
     if names == pages[-1]:
         return "pages_overwritten"
@@ -492,6 +624,7 @@ def _why_not_all(evidence: Evidence, names: list[str], pages: list[list[str]]) -
 
 # 4 translation
 
+NOTHING = Text("nothing", "没有这一项")
 OPTIONAL_FIELDS = ("description", "title", "annotations", "outputSchema", "icons")
 
 
@@ -500,13 +633,16 @@ def judge_translation(evidence: Evidence) -> Iterator[Verdict]:
     asked = requests(evidence, "tickets", "tools/list")
     definitions = result_of(evidence, "tickets", asked[-1]).get("tools", []) if asked else []
     if not definitions:
-        yield fail(None, "tools/list", "not asked", wire(evidence, "tickets"))
+        yield fail(None, "tools/list", Text("not asked", "没有请求过"), wire(evidence, "tickets"))
     raised = evidence.raised
     if raised and raised.type == "KeyError" and raised.text.strip("'\"") in OPTIONAL_FIELDS:
         actual = f"KeyError: {raised.text}"
-        yield fail("optional_field_demanded", "a translation of every tool", actual, wire(evidence, "tickets")[-1:])
-    if evidence.need("changed"):
-        yield fail("definition_changed", "the definition as it came", "changed", wire(evidence, "tickets")[-1:])
+        expected = Text("a translation of every tool", "每个工具都翻译出来")
+        yield fail("optional_field_demanded", expected, actual, wire(evidence, "tickets")[-1:])
+    for before, after in zip(definitions, evidence.need("definitions after"), strict=True):
+        for key, was, is_now in _differences(before, after):
+            name, line = before["name"], f"tickets ← {brief(before)}"
+            yield fail("definition_changed", was, is_now, [line], tool=name, key=key)
     for key in ("model tools", "translated"):
         tools = evidence.need(key)
         if len(tools) != len(definitions):
@@ -526,8 +662,9 @@ def judge_tool(tool: Any, definition: JSONObject) -> Verdict:
         return fail(None, {"name": "...", "description": "...", "input_schema": {}}, tool, lines)
     if "input_schema" not in tool:
         return fail("schema_under_wrong_name", "input_schema", sorted(tool), lines, tool=name)
-    if tool["input_schema"] != definition["inputSchema"]:
-        return fail("schema_changed", definition["inputSchema"], tool["input_schema"], lines, tool=name)
+    for key, sent, got in _differences(definition["inputSchema"], tool["input_schema"]):
+        reason = "schema_added_to" if sent is NOTHING else "schema_changed"
+        return fail(reason, sent, got, lines, tool=name, key=key)
     leaked = sorted(set(tool) - {"name", "description", "input_schema"})
     if leaked:
         kept = ["description", "input_schema", "name"]
@@ -540,7 +677,23 @@ def judge_tool(tool: Any, definition: JSONObject) -> Verdict:
     return PASS
 
 
+def _differences(sent: Any, got: Any, at: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where the two differ: the keys that lead there, what is in the first and in the second (or NOTHING)."""
+    if not isinstance(sent, dict) or not isinstance(got, dict):
+        if sent != got:
+            yield at or "inputSchema", sent, got
+        return
+    for key in [*sent, *(key for key in got if key not in sent)]:
+        where = f"{at}.{key}" if at else str(key)
+        if key not in sent or key not in got:
+            yield where, sent.get(key, NOTHING), got.get(key, NOTHING)
+        else:
+            yield from _differences(sent[key], got[key], where)
+
+
 # 5 two tools called search
+
+DIFFERENT = Text("two different names", "两个不同的名字")
 
 
 @first_red
@@ -551,7 +704,7 @@ def judge_collision(evidence: Evidence) -> Iterator[Verdict]:
     lines = [line for server in ALIASES for line in wire(evidence, server, calls(evidence, server))]
     if both[0] == both[1]:
         reason = "names_not_prefixed" if both[0] == "search" else "alias_not_in_name"
-        yield fail(reason, "two different names", both, lines, name=both[0])
+        yield fail(reason, DIFFERENT, both, lines, name=both[0])
     if not set(both) <= set(listed):
         if any(SELF_REPORTED in name for name in listed):
             yield fail("prefix_from_server_name", both, listed, lines)
@@ -577,13 +730,14 @@ def _judge_search(evidence: Evidence, server: str, model_name: str) -> Verdict:
         return fail("arguments_lost", {"query": query}, arguments_of(asked[0]), lines)
     received = [(name, arguments_of(request).get("query")) for name in ALIASES for request in calls(evidence, name)]
     arrived = [name for name, its_query in received if its_query == query]
+    expected = Text(f"{query!r} arrives at {server}", f"{query!r} 到达 {server}")
     if not arrived:
         reason = "name_taken_apart" if "__" in ALIASES[server] and not asked else "call_not_sent"
-        return fail(reason, f"{query!r} arrives at {server}", shown(seen), lines, server=server)
+        return fail(reason, expected, shown(seen), lines, server=server)
     if arrived != [server]:
         reason = "call_to_wrong_server" if server not in arrived else "sent_again"
-        places = f"it arrived at {', '.join(arrived)}"
-        return fail(reason, f"{query!r} arrives at {server}", places, lines, server=server)
+        places = ", ".join(arrived)
+        return fail(reason, expected, Text(f"it arrived at {places}", f"到了 {places}"), lines, server=server)
     return judge_returned(evidence, seen, server, asked[0])
 
 
@@ -610,7 +764,7 @@ def judge_names(evidence: Evidence) -> Iterator[Verdict]:
     cases = name_cases(evidence.nonce)
     names = evidence.need("names")
     if not all(isinstance(name, str) for name in names):
-        yield fail(None, "text", names)
+        yield fail(None, Text("text", "文字"), names)
     table = [f"{alias} + {tool} = {name}" for (alias, tool), name in zip(cases, names, strict=True)]
     if names == [tool for _, tool in cases]:
         yield fail("names_unchanged", "mcp__notes__search", names[0], table[:3], name="search")
@@ -620,17 +774,35 @@ def judge_names(evidence: Evidence) -> Iterator[Verdict]:
             yield fail("illegal_letters", "A-Z a-z 0-9 _ -", name, [line], letters="".join(sorted(letters)))
     for line, name in zip(table, names, strict=True):
         if len(name) > 64:
-            yield fail("name_too_long", "at most 64 characters", f"{len(name)} characters: {name}", [line])
+            long = Text(f"{len(name)} characters: {name}", f"{len(name)} 个字符：{name}")
+            yield fail("name_too_long", Text("at most 64 characters", "最多 64 个字符"), long, [line])
     for index, name in enumerate(names):
         if name in names[:index]:
             first = names.index(name)
             reason = _why_equal(cases[first], cases[index])
-            yield fail(reason, "two different names", name, [table[first], table[index]], name=name)
+            yield fail(reason, DIFFERENT, name, [table[first], table[index]], name=name)
+    yield _judge_crowd(evidence.need("crowd"))
     yield _judge_called_names(evidence, cases)
     again = evidence.need("names again")
     if again != names:
         here, there = next((pair for pair in zip(names, again, strict=True) if pair[0] != pair[1]), (names, again))
         yield fail("name_changes_between_runs", here, there)
+
+
+MANY_EQUAL = 3  # of the crowd; among as many pairs even a digest of 32 bits is equal once in two thousand times
+
+
+def _judge_crowd(names: list[str]) -> Verdict:
+    """Names that only their digests tell apart: a short digest is not enough."""
+    equal = len(names) - len(set(names))
+    if equal <= MANY_EQUAL:
+        return PASS
+    twins: dict[str, list[str]] = {}
+    for pair, name in zip(crowd(), names, strict=True):
+        twins.setdefault(name, []).append(f"{' + '.join(pair)} = {name}")
+    lines = next(lines for lines in twins.values() if len(lines) > 1)[:2]
+    expected = Text(f"{len(names)} different names", f"{len(names)} 个不同的名字")
+    return fail("digest_too_short", expected, len(set(names)), lines, count=len(names), equal=equal)
 
 
 def _judge_called_names(evidence: Evidence, cases: list[tuple[str, str]]) -> Verdict:
@@ -670,27 +842,56 @@ FAILURES = {  # case -> its server's journal, when `call` raised, when it return
 }
 
 
+ERROR_RESULT = Text("a result with isError: true", "isError: true 的结果")
+ERROR_WITH_TEXT = Text("a result with isError: true and a text", "isError: true、带文字的结果")
+NOTHING_CAME = Text("nothing", "什么都没有")
+ONCE_EACH = Text("each call is sent once", "每个调用只发一次")
+
+
 @first_red
 def judge_failures(evidence: Evidence) -> Iterator[Verdict]:
     if evidence.end == "timeout" and "silent" not in evidence.notes and calls(evidence, "silent"):
-        yield fail("no_deadline", "an error result", "nothing", _given_up(evidence), seconds=SILENT_SECONDS)
+        yield fail("no_deadline", ERROR_RESULT, NOTHING_CAME, _given_up(evidence), seconds=SILENT_SECONDS)
     raised = [case for case in FAILURES if "raised" in evidence.notes.get(case, {})]
     if {"silent", "stale", "dying"} <= set(raised):
         seen = evidence.need(raised[0])
-        yield fail("failures_raised", "a result with isError: true", shown(seen), _given_up(evidence))
+        yield fail("failures_raised", ERROR_RESULT, shown(seen), _given_up(evidence))
     unmarked = [case for case in FAILURES if text_of(seen := _returned(evidence, case)) and not is_error(seen)]
     if {"silent", "stale", "dying", "unknown"} <= set(unmarked):
         actual = _returned(evidence, "unknown")
-        yield fail("failures_look_like_answers", "a result with isError: true", actual, _given_up(evidence))
+        is_text = isinstance(actual.get("isError"), str)
+        reason = "is_error_is_a_text" if is_text else "failures_look_like_answers"
+        yield fail(reason, ERROR_RESULT, actual, _given_up(evidence))
     silent = evidence.need("silent")
-    was_sent = any(arguments_of(request).get("id") == "T-01" for request in calls(evidence, "silent"))
-    if "returned" in silent and was_sent and silent["seconds"] < SILENT_SECONDS * 0.8:
-        expected = f"an error result after {SILENT_SECONDS:g} s"
+    asked = [request for request in calls(evidence, "silent") if arguments_of(request).get("id") == "T-01"]
+    has_waited = silent["seconds"] >= SILENT_SECONDS * 0.8
+    if "returned" in silent and not has_waited and asked and not answer_to(evidence, "silent", asked[0]):
+        seconds = f"{SILENT_SECONDS:g}"
+        expected = Text(f"an error result after {seconds} s", f"{seconds} 秒后得到错误结果")
         yield fail("timeout_ends_the_connection", expected, shown(silent), _given_up(evidence))
     for case, words in FAILURES.items():
         yield _judge_failure(evidence, case, *words)
+    for alias in AGAIN_CALLS:
+        yield _judge_again(evidence, alias)
     yield _judge_hurry(evidence)
     yield _judge_after_death(evidence)
+    first, later = evidence.need("unknown"), evidence.need("unknown at the end")
+    if text_of(first["returned"]) != text_of(later["returned"]):
+        yield fail("error_results_shared", text_of(first["returned"]), text_of(later["returned"]))
+
+
+def _judge_again(evidence: Evidence, alias: str) -> Verdict:
+    """One call of the server has failed; the server is well, and its tools can still be called."""
+    seen, tool = evidence.need(f"{alias} again"), AGAIN_CALLS[alias][0]
+    asked = [request for request in calls(evidence, alias) if request["params"].get("name") == tool]
+    down = evidence.need("down after failures")[alias]
+    lines = exchange(evidence, alias, *calls(evidence, alias)[-3:])
+    if alias in down:
+        expected = Text(f"{alias} is not in `down`", f"{alias} 不在 `down` 里")
+        return fail("failed_call_marks_down", expected, down, lines, server=alias)
+    if any(judge_returned(evidence, seen, alias, request).passed for request in asked):
+        return PASS
+    return fail(None, NEXT_ANSWERED, shown(seen), lines)
 
 
 def _returned(evidence: Evidence, case: str) -> Any:
@@ -701,10 +902,10 @@ def _judge_failure(evidence: Evidence, case: str, server: str, if_raised: str, i
     seen = evidence.need(case)
     asked = calls(evidence, server)
     lines = exchange(evidence, server, *asked)
-    expected = "a result with isError: true and a text"
+    expected = ERROR_WITH_TEXT
     texts = [json.dumps(arguments_of(request)) for request in asked if arguments_of(request)]
     if len(texts) > len(set(texts)):
-        return fail("sent_again", "each call is sent once", f"{len(asked)} requests", lines)
+        return fail("sent_again", ONCE_EACH, how_many(len(asked)), lines)
     if not asked and "returned" in seen:
         return fail("call_not_sent", "tools/call", shown(seen), lines)
     if case == "tickets" and "returned" in seen and not judge_returned(evidence, seen, server, asked[0]).passed:
@@ -716,7 +917,8 @@ def _judge_failure(evidence: Evidence, case: str, server: str, if_raised: str, i
     if not is_error(seen["returned"]):
         return fail(if_no_error, expected, shown(seen), lines)
     if case == "dying" and seen["seconds"] >= DEATH_SECONDS:
-        return fail("death_unnoticed", "an error result at once", shown(seen), lines, seconds=DEATH_SECONDS)
+        expected = Text("an error result at once", "立刻得到错误结果")
+        return fail("death_unnoticed", expected, shown(seen), lines, seconds=DEATH_SECONDS)
     return PASS
 
 
@@ -733,15 +935,18 @@ def _judge_error_text(evidence: Evidence, seen: JSONObject, request: JSONObject)
 
 def _judge_hurry(evidence: Evidence) -> Verdict:
     """A request with a shorter deadline of its own; and the server was told of both that were given up."""
-    asked = calls(evidence, "silent")
+    asked = [request for request in calls(evidence, "silent") if request["params"].get("name") == "get_ticket"]
     told = messages(evidence, "silent", "received", "notifications/cancelled")
     lines = _given_up(evidence)
     ids = [note.get("params", {}).get("requestId") for note in told]
+    hurry = next((request["id"] for request in asked if arguments_of(request).get("id") == "T-02"), None)
+    if hurry is None:  # it waited until it was given up: check 1 sees why
+        return fail(None, Text("both requests are sent at once", "两个请求都立刻发出"), how_many(len(asked)), lines)
     if sorted(map(repr, ids)) != sorted(repr(request["id"]) for request in asked):
-        return fail("server_not_told", f"notifications/cancelled for {[call['id'] for call in asked]}", ids, lines)
-    hurry = next(request["id"] for request in asked if arguments_of(request).get("id") == "T-02")
+        return fail("server_not_told", f"notifications/cancelled: {[call['id'] for call in asked]}", ids, lines)
     if ids[0] != hurry:  # the order tells more than the times, which a busy machine stretches
-        return fail("own_deadline_ignored", f"request {hurry} is given up first", ids, lines)
+        expected = Text(f"request {hurry} is given up first", f"先放弃请求 {hurry}")
+        return fail("own_deadline_ignored", expected, ids, lines)
     return PASS
 
 
@@ -751,18 +956,23 @@ def _given_up(evidence: Evidence) -> Lines:
     return wire(evidence, "silent", [*calls(evidence, "silent"), *told])
 
 
+NONE_OF_THE_DEAD = Text("no tools of the dead server", "没有已退出的服务端的工具")
+
+
 def _judge_after_death(evidence: Evidence) -> Verdict:
     starts = [entry for entry in evidence.journal("dying") if entry.get("event") == "start"]
     offered = evidence.need("dying offers")
     if offered and len(starts) == 1:
-        return fail("down_server_listed", "no tools of the dead server", offered, wire(evidence, "dying")[-2:])
+        return fail("down_server_listed", NONE_OF_THE_DEAD, offered, wire(evidence, "dying")[-2:])
     if "returned" not in evidence.need("alive"):
-        return fail("dead_after_error", "the next request is answered", shown(evidence.need("alive")))
+        return fail("dead_after_error", NEXT_ANSWERED, shown(evidence.need("alive")))
     return PASS
 
 
 # 8 one server down
 
+RETURNS = Text("refresh returns", "refresh 正常返回")
+RETURNS_WITH_DOWN = Text("refresh returns; 4 servers in `down`", "refresh 正常返回，4 个服务端在 `down` 里")
 FAILURE_TYPES = ("ServerDown", "RequestTimeout", "McpError", "OSError", "FileNotFoundError", "TimeoutError")
 
 
@@ -770,38 +980,48 @@ FAILURE_TYPES = ("ServerDown", "RequestTimeout", "McpError", "OSError", "FileNot
 def judge_down(evidence: Evidence) -> Iterator[Verdict]:
     lines = [line for server in ("crashed", "silent", "notes") for line in wire(evidence, server, most=2)]
     if evidence.end == "timeout" and "refresh" not in evidence.notes and requests(evidence, "silent"):
-        yield fail("no_deadline", "refresh returns", "nothing", lines, seconds=SILENT_SECONDS)
+        yield fail("no_deadline", RETURNS, NOTHING_CAME, lines, seconds=SILENT_SECONDS)
     refresh, down = evidence.need("refresh"), evidence.need("down")
     if "hung" in refresh:
         again = len(requests(evidence, "silent", "server/discover")) > 1
         healthy = len(requests(evidence, "notes")) > 1
         reason = "refresh_tries_again" if again else "no_deadline" if healthy else None
-        yield fail(reason, "refresh returns", shown(refresh), lines, seconds=SILENT_SECONDS)
+        yield fail(reason, RETURNS, shown(refresh), lines, seconds=SILENT_SECONDS)
     if "raised" in refresh:
         reason = "refresh_raised" if refresh["raised"] in FAILURE_TYPES else None
-        yield fail(reason, "refresh returns; 4 servers in `down`", shown(refresh), lines)
+        if refresh["raised"] == "RequestTimeout":
+            reason = "timeout_not_caught"  # what was raised earlier, by the servers that fail at once, was caught
+        yield fail(reason, RETURNS_WITH_DOWN, shown(refresh), lines)
     if down.get("notes"):
-        yield fail("healthy_server_down", "notes is not in `down`", down, lines)
+        yield fail("healthy_server_down", Text("notes is not in `down`", "notes 不在 `down` 里"), down, lines)
     yield _judge_table(evidence, down, lines)
     yield _judge_works(evidence, lines)
     for alias in BROKEN:
         yield _judge_down_call(evidence, alias, lines)
     yield _judge_start(evidence, lines)
+    yield _judge_refresh_again(evidence)
     yield _judge_end(evidence, lines)
 
 
 def _judge_table(evidence: Evidence, down: JSONObject, lines: list[str]) -> Verdict:
     """The four broken servers, each with its reason."""
+    no_texts = evidence.need("no texts")
     absent = [alias for alias in BROKEN if down.get(alias) is None]
     if absent and len(absent) < len(BROKEN) and not evidence.need("listed"):
-        return fail("first_failure_ends_all", "4 servers in `down`, notes listed", down, lines)
+        expected = Text("4 servers in `down`, notes listed", "4 个服务端在 `down` 里，notes 的工具都列出来")
+        return fail("first_failure_ends_all", expected, down, lines)
     for alias in absent:
-        return fail("not_in_down", f"{alias} in `down`", down, lines, server=alias)
+        return fail("not_in_down", Text(f"{alias} in `down`", f"{alias} 在 `down` 里"), down, lines, server=alias)
     for alias in BROKEN:
-        if not isinstance(down[alias], str) or len(down[alias]) < REASON_CHARACTERS:
-            return fail("down_without_reason", f"down[{alias!r}] is a reason", down, lines, server=alias)
+        if isinstance(down[alias], str) and len(down[alias]) >= REASON_CHARACTERS and alias not in no_texts:
+            continue
+        is_exception = isinstance(down[alias], str) and alias in no_texts and "(" in down[alias]
+        expected = Text(f"down[{alias!r}] is a reason, a text", f"down[{alias!r}] 是一段说明原因的文字")
+        reason = "reason_is_no_text" if is_exception else "down_without_reason"
+        return fail(reason, expected, down, lines, server=alias)
     if down["missing"] == down["silent"]:
-        return fail("down_without_reason", "a reason for each", down, lines, server="silent")
+        expected = Text("a reason for each", "各有各的原因")
+        return fail("down_without_reason", expected, down, lines, server="silent")
     return PASS
 
 
@@ -812,7 +1032,8 @@ def _judge_works(evidence: Evidence, lines: list[str]) -> Verdict:
     strangers = [name for name in evidence.need("listed") if name not in own]
     asked = calls(evidence, "notes")
     if strangers and own[0] in evidence.need("listed"):
-        return fail("down_server_listed", "tools of notes only", evidence.need("listed"), lines)
+        expected = Text("tools of notes only", "只有 notes 的工具")
+        return fail("down_server_listed", expected, evidence.need("listed"), lines)
     if asked and evidence.nonce in text_of(works.get("returned")) and not is_error(works["returned"]):
         return PASS
     if asked and _has_object(asked[0]) and arguments_of(asked[0]) != {"query": "login"}:
@@ -820,33 +1041,61 @@ def _judge_works(evidence: Evidence, lines: list[str]) -> Verdict:
     verdict = judge_returned(evidence, works, "notes", asked[0]) if asked else PASS
     if verdict.misconception:
         return verdict
-    return fail("healthy_server_lost", "the notes can be searched", shown(works), lines)
+    return fail("healthy_server_lost", Text("the notes can be searched", "笔记可以搜索"), shown(works), lines)
 
 
 def _judge_down_call(evidence: Evidence, alias: str, lines: list[str]) -> Verdict:
     seen = evidence.need(f"call {alias}")
     if is_error(seen.get("returned")):
         return PASS
-    return fail("down_call_no_error_result", "a result with isError: true", shown(seen), lines, server=alias)
+    return fail("down_call_no_error_result", ERROR_RESULT, shown(seen), lines, server=alias)
 
 
 def _judge_start(evidence: Evidence, lines: list[str]) -> Verdict:
     """The second silent server was started before the first one's deadline had passed."""
     first, second = evidence.journal("silent"), evidence.journal("silent-2")
     if not first or not second:
-        return fail(None, "both silent servers are started", "one was not", lines)
+        expected = Text("both silent servers are started", "两个无响应的服务端都启动了")
+        return fail(None, expected, Text("one was not", "有一个没有启动"), lines)
     told = [event["at"] for event in first if event.get("message", {}).get("method") == "notifications/cancelled"]
     given_up = told[0] if told else first[0]["at"] + SILENT_SECONDS
     between = evidence.notes.get("silent-2 starts", 1e9) - evidence.notes.get("silent starts", 0.0)
     if second[0]["at"] > given_up and between > SILENT_SECONDS / 2:
-        apart = f"{second[0]['at'] - first[0]['at']:.1f} s apart"
-        return fail("waited_in_sequence", "both silent servers are started at once", apart, lines)
+        seconds = f"{second[0]['at'] - first[0]['at']:.1f}"
+        expected = Text("both silent servers are started at once", "两个无响应的服务端同时启动")
+        apart = Text(f"{seconds} s apart", f"相隔 {seconds} 秒")
+        return fail("waited_in_sequence", expected, apart, lines)
     return PASS
+
+
+@first_red
+def _judge_refresh_again(evidence: Evidence) -> Iterator[Verdict]:
+    """The crashed server could be started now; a tool of notes is gone."""
+    again, down, listed = (evidence.need(key) for key in ("refresh again", "down again", "listed again"))
+    (crashed, notes), gone = evidence.need("back"), evidence.need("gone")
+    lines = [line for server in ("crashed", "notes") for line in wire(evidence, server)[-3:]]
+    starts = [entry for entry in evidence.journal("crashed") if entry.get("event") == "start"]
+    expected = Text("the crashed server is back", "崩溃过的服务端恢复了")
+    if "returned" not in again or len(starts) < 2:
+        reason = "server_never_back" if len(starts) < 2 else None
+        yield fail(reason, expected, shown(again) if "returned" not in again else down, lines)
+    if "crashed" in down:
+        is_old = bool(requests(evidence, "crashed", "tools/list"))
+        yield fail("down_never_cleared" if is_old else None, expected, down, lines)
+    if gone in listed:
+        still = Text(f"{gone} is not listed any more", f"不再列出 {gone}")
+        yield fail("old_tools_listed", still, listed, lines)
+    if crashed in listed and notes in listed and listed.index(crashed) > listed.index(notes):
+        order = Text("the servers in the order of the configuration", "服务端按配置里的顺序排列")
+        yield fail("order_of_arrival", order, listed, lines)
+    if crashed not in listed:
+        yield fail(None, expected, listed, lines)
 
 
 def _judge_end(evidence: Evidence, lines: list[str]) -> Verdict:
     left = evidence.need("left running")
-    return fail("server_left_running", "no server runs after close()", left, lines) if left else PASS
+    expected = Text("no server runs after close()", "close() 之后没有服务端在运行")
+    return fail("server_left_running", expected, left, lines) if left else PASS
 
 
 # 9 the agent loop
@@ -857,6 +1106,7 @@ def judge_loop(evidence: Evidence) -> Iterator[Verdict]:
     yield _judge_run(evidence)
     yield _judge_calls(evidence)
     yield _judge_stopped(evidence)
+    yield _judge_fatal(evidence)
 
 
 @first_red
@@ -873,7 +1123,7 @@ def _judge_run(evidence: Evidence) -> Iterator[Verdict]:
         if not set(names) <= set(given):
             yield fail("tools_not_offered", names, given)
     if len(heard) > 1 and not _results(heard[-1]["messages"]) and _results(run.get("messages", [])):
-        yield fail("history_not_shown", "the results of the calls", heard[-1]["messages"])
+        yield fail("history_not_shown", Text("the results of the calls", "各个调用的结果"), heard[-1]["messages"])
     if "raised" in run:
         yield fail("bad_arguments_raised" if len(heard) == 4 else None, answer, shown(run))
     if run["answer"] == TALK:
@@ -881,17 +1131,21 @@ def _judge_run(evidence: Evidence) -> Iterator[Verdict]:
     for said in (heard[-1]["messages"], run["messages"]):
         yield judge_pairs(said)
     if len(heard) < 5:
-        actual = f"{len(heard)}; answer {run['answer']!r}"
-        yield fail("stopped_early", "5 questions to the model", actual, count=len(heard))
+        answered = Text(f"{len(heard)}; answer {run['answer']!r}", f"{len(heard)} 次；回答 {run['answer']!r}")
+        yield fail("stopped_early", Text("5 questions to the model", "询问模型 5 次"), answered, count=len(heard))
     if run["answer"] != answer or len(heard) != 5:
         yield fail("no_answer", answer, run["answer"])
 
 
-CALLS = {  # id of the call -> server, tool, id of the ticket or note
-    "c1": ("tickets", "get_ticket", "T-01"),
-    "c2": ("notes", "read_note", "N-01"),
-    "c3": ("tickets", "get_ticket", "T-99"),
-    "c4": ("notes", "read_note", "N-02"),
+CALLS: dict[str, tuple[str, str, JSONObject]] = {  # id of the call -> server, tool, arguments
+    "c1": ("tickets", "get_ticket", {"id": "T-01"}),
+    "c2": ("notes", "read_note", {"id": "N-01"}),
+    "c3": ("tickets", "get_ticket", {"id": "T-99"}),
+    "c4": ("notes", "read_note", {"id": "N-02"}),
+    "c5": ("tickets", "get_ticket", {"id": TWICE}),
+    "c7": ("tickets", "close_ticket", {"id": TWICE}),
+    "c8": ("tickets", "echo", FALSY),
+    "c10": ("tickets", "get_ticket", {"id": TWICE}),
 }
 
 
@@ -899,33 +1153,47 @@ CALLS = {  # id of the call -> server, tool, id of the ticket or note
 def _judge_calls(evidence: Evidence) -> Iterator[Verdict]:
     """What the servers received, and what the model was told of it."""
     results = _results(evidence.need("run heard")[-1]["messages"])
-    for key, (server, tool, wanted) in CALLS.items():
-        yield _judge_call(evidence, results[key], server, tool, wanted)
+    for key in CALLS:
+        yield _judge_call(evidence, results, key)
     sent = [request["params"].get("arguments", {}) for request in calls(evidence, "notes")]
     if any(not isinstance(arguments, dict) for arguments in sent):
         lines = exchange(evidence, "notes", *calls(evidence, "notes"))
-        yield fail("bad_arguments_sent", "no call with broken arguments", sent, lines)
-    for key in ("c5", "c6"):
+        expected = Text("no call with broken arguments", "不带坏参数去调用")
+        yield fail("bad_arguments_sent", expected, sent, lines)
+    for key in ("c6", "c9"):
         if results[key].get("is_error") is not True or not results[key].get("content"):
-            yield fail("error_result_lost", "is_error: true and a text", results[key])
+            expected = Text("is_error: true and a text", "is_error: true 和一段文字")
+            yield fail("error_result_lost", expected, results[key])
 
 
-def _judge_call(evidence: Evidence, told: JSONObject, server: str, tool: str, wanted: str) -> Verdict:
-    """One call of the model's: what arrived at the server, and what the model was `told` of the result."""
-    asked = [request for request in calls(evidence, server) if arguments_of(request).get("id") == wanted]
+def _judge_call(evidence: Evidence, results: dict[str, JSONObject], key: str) -> Verdict:
+    """One call of the model's: what arrived at the server, and what the model was told of the result."""
+    (server, tool, arguments), told = CALLS[key], results[key]
+    same = [other for other in CALLS if CALLS[other] == CALLS[key]]  # the calls that are alike, this one too
+    asked = [request for request in calls(evidence, server) if _is_call(request, tool, arguments)]
     lines = exchange(evidence, server, *asked or calls(evidence, server))
-    if not asked:
-        return fail(_why_not_asked(evidence, server, tool), f"{tool} {wanted} arrives at {server}", told, lines)
-    if asked[0]["params"].get("name") != tool:
-        return fail(_why_not_asked(evidence, server, tool), tool, asked[0]["params"].get("name"), lines)
-    if len(asked) > 1:
-        return fail("sent_again", "each call is sent once", f"{len(asked)} requests", lines)
-    said = result_of(evidence, server, asked[0])
+    call = f"{tool} {json.dumps(arguments)}"
+    expected = Text(f"{call} arrives at {server}", f"{call} 到达 {server}")
+    if len(asked) < len(same):
+        if asked:
+            return fail("repeated_call_not_sent", how_many(len(same)), how_many(len(asked)), lines, tool=tool)
+        return fail(_why_not_asked(evidence, server, tool, arguments), expected, told, lines)
+    if len(asked) > len(same):
+        return fail("sent_again", ONCE_EACH, how_many(len(asked)), lines)
+    said = result_of(evidence, server, asked[same.index(key)])
+    others = [text_of(result_of(evidence, server, request)) for request in calls(evidence, server)]
+    is_another = any(_holds(told.get("content"), text) for text in others if text and text != text_of(said))
+    if is_another and not _holds(told.get("content"), text_of(said)):
+        return fail("result_of_another_call", text_of(said), told.get("content"), lines)
     if told.get("is_error", False) is not said.get("isError", False):
         return fail("error_result_lost", f"is_error: {said.get('isError', False)}", told, lines)
     if not _holds(told.get("content"), text_of(said)):
         return fail("result_lost", text_of(said), told.get("content"), lines)
     return PASS
+
+
+def _is_call(request: JSONObject, tool: str, arguments: JSONObject) -> bool:
+    return request["params"].get("name") == tool and json.dumps(arguments_of(request)) == json.dumps(arguments)
 
 
 def _holds(content: Any, text: str) -> bool:
@@ -935,11 +1203,12 @@ def _holds(content: Any, text: str) -> bool:
     return any(form in whole for form in forms)
 
 
-def _why_not_asked(evidence: Evidence, server: str, name: str) -> str:
-    asked = [request for request in calls(evidence, server) if request["params"].get("name") == name]
-    ids = {wanted for _, _, wanted in CALLS.values()} | {ENDLESS_TICKET}
-    if any(_has_object(request) and arguments_of(request).get("id") not in ids for request in asked):
-        return "arguments_lost"
+def _why_not_asked(evidence: Evidence, server: str, name: str, arguments: JSONObject) -> str:
+    """Why a call did not arrive as the model had made it: with other arguments, under another name, or not at all."""
+    known = [wanted for _, _, wanted in CALLS.values()] + [{"id": ENDLESS_TICKET}]
+    for request in calls(evidence, server):
+        if request["params"].get("name") == name and _has_object(request) and arguments_of(request) not in known:
+            return "falsy_arguments_dropped" if arguments == FALSY else "arguments_lost"
     sent = [request["params"].get("name") for request in calls(evidence, server)]
     return "model_name_on_the_wire" if set(sent) & set(evidence.need("names")) else "call_not_sent"
 
@@ -948,8 +1217,9 @@ def _why_not_asked(evidence: Evidence, server: str, name: str) -> str:
 def _judge_stopped(evidence: Evidence) -> Iterator[Verdict]:
     """A model that never stops calling."""
     stopped, heard = evidence.need("stopped"), evidence.need("stopped heard")
-    expected = f"{FEW_STEPS} questions to the model, no answer"
-    actual = f"{len(heard)} questions; {shown(stopped) if 'raised' in stopped else stopped.get('answer')!r}"
+    expected = Text(f"{FEW_STEPS} questions to the model, no answer", f"询问模型 {FEW_STEPS} 次，没有回答")
+    came = shown(stopped) if "raised" in stopped else Text(*[repr(stopped.get("answer"))] * 2)
+    actual = Text(f"{len(heard)} questions; {came.en}", f"询问 {len(heard)} 次；{came.zh}")
     if len(heard) > 2 * FEW_STEPS:
         yield fail("no_step_limit", expected, actual, limit=FEW_STEPS)
     if "raised" in stopped:
@@ -961,14 +1231,36 @@ def _judge_stopped(evidence: Evidence) -> Iterator[Verdict]:
     yield judge_pairs(stopped["messages"])
 
 
+@first_red
+def _judge_fatal(evidence: Evidence) -> Iterator[Verdict]:
+    """A turn in which a server dies: at the next step its tools are not offered any more."""
+    fatal, heard = evidence.need("fatal"), evidence.need("fatal heard")
+    lines = wire(evidence, "tickets")[-1:]
+    if "raised" in fatal or len(heard) < 2:
+        yield fail(None, Text("the turn goes on", "这一轮继续"), shown(fatal), lines)
+    starts = [entry for entry in evidence.journal("tickets") if entry.get("event") == "start"]
+    given = [tool.get("name") for tool in heard[1]["tools"]]
+    if len(starts) > 1 or not set(given) & set(evidence.need("names of tickets")):
+        return  # it was started again, which is another way to be right; or it is not offered
+    reason: str | None = "tools_asked_once"
+    if set(evidence.need("offered at the end")) & set(evidence.need("names of tickets")):
+        reason = "down_server_listed" if fatal["seconds"] < DEATH_SECONDS else None
+    yield fail(reason, NONE_OF_THE_DEAD, given, lines)
+
+
 def _results(transcript: list[JSONObject]) -> dict[str, JSONObject]:
     """The tool messages, by the ids of their calls."""
     return {message.get("tool_call_id", ""): message for message in transcript if message.get("role") == "tool"}
 
 
+RESULT_PER_CALL = Text(
+    "after each message with calls one result per call, in order", "每条带调用的消息之后，按顺序每个调用一个结果"
+)
+
+
 def judge_pairs(transcript: list[JSONObject]) -> Verdict:
     """After each message with calls stands one result per call, in the order of the calls."""
-    expected, actual = "after each message with calls one result per call, in order", _roles(transcript)
+    expected, actual = RESULT_PER_CALL, _roles(transcript)
     waiting: list[str] = []  # ids of the calls of the last message
     given: list[str] = []  # ids of the results that follow it
     for message in [*transcript, {"role": "end"}]:

@@ -20,6 +20,7 @@ TOOLS = "server/tools"
 
 ON_LINE = ("stdio_client.py", "_on_line")
 TAKE_WAITER = ("stdio_client.py", "_take_waiter")
+CLIENT_INIT = ("stdio_client.py", "__init__")
 READ_STDOUT = ("stdio_client.py", "_read_stdout")
 READ_STDERR = ("stdio_client.py", "_read_stderr")
 SERVE = ("stdio_client.py", "_serve")
@@ -47,6 +48,17 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             "A request went out without `{key}` in `params._meta`. There is no handshake in this revision: each request"
             " carries the version and the capabilities itself, and a server refuses one that lacks them.",
             "有一个请求的 `params._meta` 里没有 `{key}`。这一版协议没有握手：版本和能力由每个请求自己带上，缺了就会被服务端拒绝。",
+        ),
+        REQUEST,
+    ),
+    "meta_lost_with_params": Misconception(
+        (1, 2, 3, 5, 7, 8, 9),
+        MESSAGES,
+        Text(
+            "Requests without parameters of their own carried `_meta`, those with some did not: `{key}` is"
+            " missing there. Each request needs it: put `_meta` beside what is already in `params`, not in its"
+            " place.",
+            "自己没有参数的请求带了 `_meta`，有参数的却没有：那里缺了 `{key}`。每个请求都要带：应当把 `_meta` 加到 `params` 已有的内容旁边，而不是二选一。",
         ),
         REQUEST,
     ),
@@ -119,6 +131,17 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         ),
         REQUEST,
     ),
+    "clients_share_something": Misconception(
+        (3, 5, 8, 9),
+        PAGINATION,
+        Text(
+            "What came from one server was given to another: a cursor, or an answer. Two clients share something,"
+            " such as a table that is a class attribute or a default argument; those are made once for all. Make"
+            " it in `__init__`, one for each client.",
+            "一个服务端给的东西（游标或者回答）到了另一个服务端那里。两个客户端共用了什么，比如写成类属性或默认参数的表：那是只创建一次、大家共用的。应当在 `__init__` 里创建，每个客户端一份。",
+        ),
+        CLIENT_INIT,
+    ),
     # 1 discovery, and the reading of answers
     "not_discovered": Misconception(
         (1,),
@@ -148,7 +171,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         ON_LINE,
     ),
     "answer_to_wrong_request": Misconception(
-        (1,),
+        (1, 2),
         MESSAGES,
         Text(
             "Three requests were under way and the server answered the last one first. One caller got another caller's"
@@ -168,7 +191,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         TAKE_WAITER,
     ),
     "id_used_twice": Misconception(
-        (1,),
+        (1, 2),
         MESSAGES,
         Text(
             "Three requests were under way, and two of them had the same id. Nobody can tell their answers apart: an id"
@@ -178,7 +201,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         REQUEST,
     ),
     "one_request_at_a_time": Misconception(
-        (1, 7),
+        (1, 2, 7),
         MESSAGES,
         Text(
             "Three requests were to be under way at once, and the second was not sent before the first had been answered."
@@ -188,7 +211,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         REQUEST,
     ),
     "one_waiter_for_all": Misconception(
-        (1,),
+        (1, 2),
         MESSAGES,
         Text(
             "Three requests were under way and the server answered them all, but not every caller was woken. Each request"
@@ -226,6 +249,17 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             "一段含有中文的文字没有原样传过去。每一行在两个方向上都是 UTF-8：按 UTF-8 编码和解码，不要忽略或替换任何字符。",
         ),
         ENCODE,
+    ),
+    "character_cut_in_two": Misconception(
+        (1,),
+        STDIO,
+        Text(
+            "A long Chinese text came without one of its characters, or not at all. One character is up to four"
+            " bytes, and what one read gives you may end in the middle of it: join the bytes, and decode whole"
+            " lines only.",
+            "一段长的中文里少了一个字，或者整段没有收到。一个字符最多占四个字节，读一次得到的内容可能正好断在字符中间：先把字节拼起来，凑成整行再解码。",
+        ),
+        READ_STDOUT,
     ),
     "reader_ended_by_noise": Misconception(
         (1,),
@@ -281,7 +315,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "An exception was raised, but the server's `code` is not in it. The code is what a program decides by: -32601"
             " unknown method, -32602 bad parameters, -32022 another version.",
-            "异常抛出来了，但里面没有服务端给的 `code`。程序要靠这个编号做判断：-32601 未知方法，-32602 参数不对，-32022 版本不支持。",
+            "异常抛出来了，但里面没有服务端给的 `code`。程序要靠这个错误码做判断：-32601 未知方法，-32602 参数不对，-32022 版本不支持。",
         ),
     ),
     "error_wrong_code": Misconception(
@@ -290,7 +324,34 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "An exception was raised with another code than the server sent. Hand over `error.code` as it came, the"
             " integer with its sign.",
-            "抛出的异常里的编号和服务端发来的不一样。`error.code` 应当原样交出去：一个整数，连同它的负号。",
+            "抛出的异常里的错误码和服务端发来的不一样。`error.code` 应当原样交出去：一个整数，连同它的负号。",
+        ),
+    ),
+    "error_not_taken_out": Misconception(
+        (2,),
+        MESSAGES,
+        Text(
+            "The exception has the code 0, which the server did not send. `from_wire` wants the `error` object;"
+            " it got something without a code, perhaps the whole message.",
+            "异常里的错误码是 0，服务端并没有发过。`from_wire` 要的是 `error` 这个对象；它拿到的东西里没有错误码，可能是整条消息。",
+        ),
+    ),
+    "error_data_lost": Misconception(
+        (2,),
+        MESSAGES,
+        Text(
+            "The exception has the server's code and message, but not its `data`. With -32022 that is the list of"
+            " versions the server speaks: a program that wants to go on needs it.",
+            "异常里有服务端给的错误码和 信息，却没有 `data`。对 -32022 来说，那里是服务端支持的版本列表：程序要继续就需要它。",
+        ),
+    ),
+    "error_for_all": Misconception(
+        (2,),
+        MESSAGES,
+        Text(
+            "One request got an error, and another one that was under way failed with it, though the server had a"
+            " result for it. An error answers one request, the one with its id: all others go on waiting.",
+            "一个请求得到了错误，另一个正在等待的请求也跟着失败了，而服务端本来有结果要给它。一个错误只回答一个请求，就是 id 相同的那个：其余的继续等。",
         ),
     ),
     "error_message_lost": Misconception(
@@ -299,7 +360,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "The exception has the server's code, but not its `message`. The code is for the program; the message tells a"
             " person, or the model, what was wrong.",
-            "异常里有服务端给的编号，却没有它的 `message`。编号是给程序看的；哪里错了，人和模型都要靠这句话才知道。",
+            "异常里有服务端给的错误码，却没有它的 `message`。错误码是给程序看的；哪里错了，人和模型都要靠这句话才知道。",
         ),
     ),
     "result_before_error": Misconception(
@@ -365,6 +426,16 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             " missing `nextCursor` ends the list.",
             "你在一个空页就停下了。一页装多少由服务端决定，可以一个都没有；只有 `nextCursor` 缺失才是结束。",
         ),
+    ),
+    "empty_page_refused": Misconception(
+        (3,),
+        PAGINATION,
+        Text(
+            "An empty page came, and your code raised an exception. An empty page is a page: the server decides"
+            " how much it holds, and that can be nothing. Only what is not a list is wrong.",
+            "收到一个空页，你的代码就抛了异常。空页也是页：一页装多少由服务端决定，可以一个都没有。不是列表的才算错。",
+        ),
+        READ_PAGE,
     ),
     "short_page_is_the_end": Misconception(
         (3,),
@@ -436,6 +507,25 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             "The pages at the end are missing. The page without a `nextCursor` is the last one, but it holds tools too:"
             " take them before you stop.",
             "最后的页丢了。没有 `nextCursor` 的那一页是最后一页，但它也有工具：先收下，再停。",
+        ),
+    ),
+    "circle_page_dropped": Misconception(
+        (3,),
+        PAGINATION,
+        Text(
+            "The page that led back into the circle holds tools too: take them before you stop. Its cursor is"
+            " known, its tools are not.",
+            "把你带回圈子里的那一页也有工具：先收下，再停。它的游标是见过的，它的工具却没有。",
+        ),
+    ),
+    "memory_of_cursors_shared": Misconception(
+        (3,),
+        PAGINATION,
+        Text(
+            "A walk stopped at a cursor that this server was never asked for, but another server was: what you"
+            " remember of the cursors is shared by all walks. A default value is made once, for all calls: make"
+            " the set inside the function.",
+            "翻页停在了一个从来没有向这个服务端发过的游标上，发过它的是另一个服务端：记录游标的集合被所有翻页共用了。默认参数只创建一次，所有调用共用：应当在函数里面创建集合。",
         ),
     ),
     "pages_overwritten": Misconception(
@@ -516,7 +606,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "A tool came with a name and a schema and nothing else, and the translation raised a KeyError. The other"
             " fields are optional, the description too: take them with `.get`.",
-            "有一个工具只有名字和模式，别的什么都没有，翻译时就抛了 KeyError。其余字段都是可选的，描述也一样：要用 `.get` 来取。",
+            "有一个工具只有名字和 schema，别的什么都没有，翻译时就抛了 KeyError。其余字段都是可选的，描述也一样：要用 `.get` 来取。",
         ),
         TO_MODEL_TOOL,
     ),
@@ -526,25 +616,35 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "The tool {tool} has no `input_schema`. What MCP calls `inputSchema` has another name at the border to the"
             " model; the schema itself stays as it is.",
-            "工具 {tool} 没有 `input_schema`。MCP 叫 `inputSchema`，到模型这一侧要换个名字；模式的内容保持不变。",
+            "工具 {tool} 没有 `input_schema`。MCP 叫 `inputSchema`，到模型这一侧要换个名字；schema 的内容保持不变。",
         ),
     ),
     "schema_changed": Misconception(
         (4,),
         TOOLS,
         Text(
-            "The schema of {tool} is not what the server sent. Parts like `$defs` look superfluous and are not: the model"
-            " fills in arguments by them. Hand it on unchanged.",
-            "工具 {tool} 的模式和服务端发来的不一样。`$defs` 这类部分看着多余，其实模型要靠它们填参数。请原样交过去。",
+            "The schema of {tool} is not what the server sent, at `{key}`. Parts like `$defs` look superfluous and are not:"
+            " the model fills in arguments by them. Hand it on unchanged.",
+            "工具 {tool} 的 schema 和服务端发来的不一样，在 `{key}` 这里。`$defs` 这类部分看着多余，其实模型要靠它们填参数。请原样交过去。",
+        ),
+    ),
+    "schema_added_to": Misconception(
+        (4,),
+        TOOLS,
+        Text(
+            "The schema of {tool} has `{key}`, which the server did not send: something was added. What a schema"
+            " leaves out is left out on purpose; what one model's provider wants more belongs into the code for"
+            " that model. Hand it on unchanged.",
+            "工具 {tool} 的 schema 里有 `{key}`，服务端并没有发过：是后来加上去的。schema 里没写的，是有意不写；某一家模型服务另有要求，那是对接它的代码的事。请原样交过去。",
         ),
     ),
     "definition_changed": Misconception(
         (4,),
         TOOLS,
         Text(
-            "The translation changed the server's own definition. The client still needs it as it came; build a new"
-            " object, and copy before you change anything inside it.",
-            "翻译时改动了服务端的原始定义。客户端之后还要用它的原样；应当新建一个对象，里面的内容也要先复制再改。",
+            "The translation changed the server's own definition of {tool}, at `{key}`. The client still needs it as it"
+            " came; build a new object, and copy before you change anything inside it.",
+            "翻译时改动了服务端对 {tool} 的原始定义，在 `{key}` 这里。客户端之后还要用它的原样；应当新建一个对象，里面的内容也要先复制再改。",
         ),
     ),
     "more_than_the_model_takes": Misconception(
@@ -569,9 +669,9 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         (4,),
         TOOLS,
         Text(
-            "The server's own description of {tool} is gone. Put the source in front of it; the words after it are the"
+            "The server's own description of {tool} is gone, or not complete. Put the source in front of it; the words after it are the"
             " server author's, and the model needs them.",
-            "工具 {tool} 原来的描述不见了。来源加在前面即可；后面的话是服务端作者写的，模型需要它。",
+            "工具 {tool} 原来的描述不见了，或者不完整。来源加在前面即可；后面的话是服务端作者写的，模型需要它。",
         ),
     ),
     # 5 collision
@@ -585,7 +685,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         ),
     ),
     "prefix_from_server_name": Misconception(
-        (4, 5, 7),
+        (4, 5, 7, 8),
         TOOLS,
         Text(
             "The names in the table are built from what the servers call themselves, and here both call themselves alike."
@@ -681,7 +781,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "The model is given the server's own names. They may hold dots and 128 characters, and two servers may use the"
             " same one: build a name that is legal and different for each pair of alias and tool.",
-            "交给模型的是服务端的原名。原名里可以有点号、可以长达 128 个字符，两个服务端还可能同名：请为每一对（别名，工具名）造一个合法且互不相同的名字。",
+            "交给模型的是服务端的原名。原名里可以有点号、可以长达 128 个字符，两个服务端还可能同名：请为每一对（别名，工具名）生成一个合法且互不相同的名字。",
         ),
     ),
     "alias_not_in_name": Misconception(
@@ -728,6 +828,16 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             "替换或改动字符之后，两个名字变成了同一个。只要清理后的形式和原名不同，就要加上原名的摘要。",
         ),
     ),
+    "digest_too_short": Misconception(
+        (6,),
+        TOOLS,
+        Text(
+            "Of {count} pairs that only the digest tells apart, {equal} got a name that another one has: the"
+            " digest is too short. Two hexadecimal digits are 256 values, four are 65536, and a few hundred names"
+            " are enough for two to meet. Take eight or more.",
+            "{count} 对只能靠摘要区分的（别名，工具名）里，有 {equal} 对和别的重名了：摘要太短。两位十六进制只有 256 种值，四位也只有 65536 种，几百个名字就会撞上。至少取八位。",
+        ),
+    ),
     "boundary_blurred": Misconception(
         (6,),
         TOOLS,
@@ -748,7 +858,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
     ),
     # 7 failures become results
     "failures_raised": Misconception(
-        (7,),
+        (7, 9),
         TOOLS,
         Text(
             "A call that could not be made, or was not answered, came out of `call` as an exception, and one failed tool"
@@ -762,7 +872,37 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "The results that you make for failed calls have a text, but no `isError: true`. The model cannot tell the"
             " complaint from an answer, and nobody else can either.",
-            "你为失败的调用做的结果里有文字，却没有 `isError: true`。模型分不清这是抱怨还是回答，别人也分不清。",
+            "你为失败的调用构造的结果里有文字，却没有 `isError: true`。模型分不清这是报错还是正常结果，别人也分不清。",
+        ),
+        ("registry.py", "error_result"),
+    ),
+    "is_error_is_a_text": Misconception(
+        (7, 8, 9),
+        TOOLS,
+        Text(
+            '`isError` holds a text. Any text counts as true for `if`, "false" as well, and `"true"` is not'
+            " `True`: on the wire it is a boolean, so write `True`.",
+            "`isError` 里放的是文字。对 `if` 来说任何文字都是真，连 \"false\" 也一样，而 `\"true\"` 不是 `True`：报文里它是布尔值，请写 `True`。",
+        ),
+        ("registry.py", "error_result"),
+    ),
+    "failed_call_marks_down": Misconception(
+        (7,),
+        TOOLS,
+        Text(
+            "One call failed and the server {server} was marked down: its other tools are lost. An error or a"
+            " timeout is the end of that call only; only `ServerDown` means that the server is gone.",
+            "一个调用失败，服务端 {server} 就被记成掉线：它的其他工具也都没了。出错或超时，只是这一个调用结束；只有 `ServerDown` 才表示服务端不在了。",
+        ),
+    ),
+    "error_results_shared": Misconception(
+        (7,),
+        TOOLS,
+        Text(
+            "Two calls failed, and afterwards the first result held the text of the second: both are one object,"
+            " or share a part. `copy()` copies the outside only, the list inside stays the same one. Make a new"
+            " result for each failure.",
+            "两个调用先后失败，之后第一个结果里的文字变成了第二个的：两个结果是同一个对象，或者共用了一部分。`copy()` 只复制外层，里面的列表还是同一个。每次失败都要新建一个结果。",
         ),
         ("registry.py", "error_result"),
     ),
@@ -791,7 +931,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "The tool failed (`isError: true`), and what `call` returned does not say so any more. The model would take"
             " the complaint for an answer.",
-            "工具失败了（`isError: true`），而 `call` 返回的结果里已经看不出来。模型会把这句抱怨当成答案。",
+            "工具失败了（`isError: true`），而 `call` 返回的结果里已经看不出来。模型会把这句报错当成正常结果。",
         ),
     ),
     "error_text_lost": Misconception(
@@ -861,7 +1001,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "A server stayed silent, and long after the deadline of {seconds:g} s the request still waited. Every request"
             " needs a deadline, the client's own or the caller's: a silent server stays silent.",
-            "服务端不出声，{seconds:g} 秒的时限过了很久，请求还在等。每个请求都要有时限，用客户端的或者调用者给的：不出声的服务端会一直不出声。",
+            "服务端没有响应，{seconds:g} 秒的时限过了很久，请求还在等。每个请求都要有时限，用客户端的或者调用者给的：无响应的服务端会一直无响应。",
         ),
         REQUEST,
     ),
@@ -882,12 +1022,12 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "A request timed out, and the server was not told, or not with the right id. It goes on working for nobody:"
             " send `notifications/cancelled` with the request's id as it was sent.",
-            "请求超时了，却没有告诉服务端，或者 id 不对，它还在为没人等的请求干活：请发送 `notifications/cancelled`，带上那个请求的 id，和发出时一样。",
+            "请求超时了，却没有通知服务端（或者 id 不对），服务端仍在白白干活。请发送 `notifications/cancelled`，带上那个请求的 id，和发出时一样。",
         ),
         REQUEST,
     ),
     "death_raised": Misconception(
-        (7,),
+        (7, 9),
         TOOLS,
         Text(
             "The server died during the call, and `call` raised. A dead server costs its tools, not the turn: return an"
@@ -896,7 +1036,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         ),
     ),
     "death_no_result": Misconception(
-        (7,),
+        (7, 9),
         TOOLS,
         Text(
             "The server died during the call, and what came back is not an error result with a text.",
@@ -904,7 +1044,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         ),
     ),
     "death_unnoticed": Misconception(
-        (7,),
+        (7, 9),
         STDIO,
         Text(
             "The server died during the call, and the caller waited the whole {seconds:g} s. When its output ends, nobody"
@@ -937,6 +1077,15 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             "Four of five servers cannot be used, and `refresh` raised: the healthy one is lost with them. Catch the"
             " failure of each server on its own, note the reason in `down`, and go on.",
             "五个服务端里有四个用不了，`refresh` 就抛了异常：连健康的那个也一起丢了。应当逐个服务端捕获失败，把原因记进 `down`，然后继续。",
+        ),
+    ),
+    "timeout_not_caught": Misconception(
+        (8,),
+        TOOLS,
+        Text(
+            "`RequestTimeout` got past your `except`, and `refresh` raised it. It is an `McpError`, not Python's"
+            " `TimeoutError`. What can go wrong with a server has one root: catch `McpError`.",
+            "`RequestTimeout` 没有被你的 `except` 接住，`refresh` 就把它抛了出来。它是一种 `McpError`，不是 Python 的 `TimeoutError`。服务端可能出的错都有同一个根：请捕获 `McpError`。",
         ),
     ),
     "refresh_tries_again": Misconception(
@@ -984,6 +1133,55 @@ MISCONCEPTIONS: dict[str, Misconception] = {
             "服务端 {server} 进了 `down`，但没有它自己的原因。事后要能回答少了什么、为什么少：请记下异常的文字。",
         ),
     ),
+    "reason_is_no_text": Misconception(
+        (8,),
+        TOOLS,
+        Text(
+            "`down` holds an exception for {server} where a text belongs. It is shown to people and to the model,"
+            " and goes into a message as JSON: note `str(error)`.",
+            "`down` 里 {server} 的原因是一个异常对象，而那里应该是文字。它要给人和模型看，还要写进 JSON 消息：请记 `str(error)`。",
+        ),
+    ),
+    "server_never_back": Misconception(
+        (8,),
+        TOOLS,
+        Text(
+            "A server that was down once can never come back: it could be started now, and the second `refresh`"
+            " did not even try. Its client was thrown away, or is passed over. Keep the client of every server;"
+            " each `refresh` tries again.",
+            "掉线过的服务端再也回不来了：它现在已经能启动，第二次 `refresh` 却连试都没试。它的客户端被扔掉了，或者被跳过了。每个服务端的客户端都要留着；每次 `refresh` 都要再试。",
+        ),
+    ),
+    "down_never_cleared": Misconception(
+        (8,),
+        TOOLS,
+        Text(
+            "The server has come back and is still in `down`, so its tools are not offered. The reason must be"
+            " removed before each try.",
+            "服务端已经恢复，却还在 `down` 里，所以它的工具没有列出来。每次尝试之前，都要先去掉旧的原因。",
+        ),
+    ),
+    "old_tools_listed": Misconception(
+        (8,),
+        TOOLS,
+        Text(
+            "A tool is gone from its server, and after the second `refresh` it is still in the table: what was"
+            " there before was never taken out. Build the table anew each time.",
+            "服务端已经没有这个工具了，第二次 `refresh` 之后它还在工具表里：以前的内容从来没有清掉。每次都要重新建表。",
+        ),
+        REBUILD,
+    ),
+    "order_of_arrival": Misconception(
+        (8,),
+        TOOLS,
+        Text(
+            "The servers stand in the table in the order in which they answered. That changes from run to run,"
+            " and a list that changes cannot be cached by the model's provider: keep the order of the"
+            " configuration.",
+            "工具表里各个服务端的顺序，是它们回答的先后。这个顺序每次运行都可能不同，而会变的列表，模型服务就无法缓存：请按配置里的顺序排列。",
+        ),
+        REBUILD,
+    ),
     "healthy_server_lost": Misconception(
         (8,),
         TOOLS,
@@ -994,7 +1192,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         symptom=True,
     ),
     "down_server_listed": Misconception(
-        (7, 8),
+        (7, 8, 9),
         TOOLS,
         Text(
             "A server is down, and the model is still offered tools of it. It would choose them and fail, again and again:"
@@ -1020,7 +1218,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "Two servers stay silent, and the second was started only when the first one's deadline had passed. Start all"
             " at once: the wait is that of the slowest, not the sum.",
-            "有两个服务端不出声，第二个要等到第一个超时之后才启动。应当同时启动：等待时间取最慢的那个，而不是总和。",
+            "有两个服务端无响应，第二个要等到第一个超时之后才启动。应当同时启动：等待时间取最慢的那个，而不是总和。",
         ),
         REFRESH,
     ),
@@ -1135,6 +1333,48 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         ),
         TOOL_MESSAGE,
         symptom=True,
+    ),
+    "result_of_another_call": Misconception(
+        (9,),
+        TOOLS,
+        Text(
+            "The model called one tool twice in one step, with different arguments, and was told the same result"
+            " for both. A result belongs to its call: keep it by the id of the call, or write it down at once,"
+            " not by the name of the tool.",
+            "模型在一步里用不同的参数调用了同一个工具两次，看到的却是同一个结果。结果属于它的那个调用：按调用的 id 保存，或者当场写下来，不要按工具名保存。",
+        ),
+        ("agent_loop.py", "run_agent"),
+    ),
+    "repeated_call_not_sent": Misconception(
+        (9,),
+        TOOLS,
+        Text(
+            "The model called `{tool}` a second time with the same arguments, and the call did not reach the"
+            " server. In between it had closed the ticket: the answer of before is wrong now. Make every call"
+            " that the model asks for.",
+            "模型用同样的参数第二次调用 `{tool}`，这个调用却没有到达服务端。它在中间关闭了工单：之前的回答已经不对了。模型要的每一个调用都要真的去做。",
+        ),
+    ),
+    "falsy_arguments_dropped": Misconception(
+        (9,),
+        TOOLS,
+        Text(
+            'The model gave arguments that are 0, false, "" and null, and some did not reach the server. They are'
+            " nothing to `if`, and something to the tool: page 0 is a page. Hand the arguments on as they are.",
+            "模型给的参数里有 0、false、\"\" 和 null，其中有的没有到达服务端。对 `if` 来说它们是假，对工具来说却有意义：第 0 页也是一页。参数要原样交过去。",
+        ),
+        RUN_CALL,
+    ),
+    "tools_asked_once": Misconception(
+        (9,),
+        TOOLS,
+        Text(
+            "A server died during the turn, and at the next step the model was still offered its tools, though"
+            " the registry had taken them out. The table can change between two steps: ask `model_tools()` for it"
+            " at each step.",
+            "有一个服务端在这一轮中途退出，下一步询问模型时仍然给了它的工具，而 registry 已经把它们去掉了。工具表在两步之间会变：每一步都要调用 `model_tools()` 重新取。",
+        ),
+        ("agent_loop.py", "run_agent"),
     ),
     "bad_arguments_sent": Misconception(
         (9,),

@@ -7,6 +7,7 @@ The imports of the five files are inside the functions: this module is loaded on
 student's process has the student's folder on its path.
 """
 
+import itertools
 import json
 import os
 import subprocess
@@ -79,7 +80,7 @@ async def connect(commands: dict[str, list[str]], **seconds: float) -> AsyncIter
 
 
 async def outcome(call: Awaitable[Any], within: float = 60.0) -> JSONObject:
-    """What came of a call: `{"returned"}`, `{"raised", "code", "text"}` or `{"hung"}`, and `{"seconds"}`."""
+    """What came of a call: `{"returned"}`, `{"raised", "code", "text", ...}` or `{"hung"}`, and `{"seconds"}`."""
     import anyio
 
     start = monotonic()
@@ -89,8 +90,9 @@ async def outcome(call: Awaitable[Any], within: float = 60.0) -> JSONObject:
             seen = {"returned": await call}
         except Exception as error:
             first = _first(error)
-            code, said = getattr(first, "code", None), getattr(first, "message", "")
-            seen = {"raised": type(first).__name__, "code": code, "text": str(first), "said": str(said)}
+            code, said, data = (getattr(first, name, None) for name in ("code", "message", "data"))
+            seen = {"raised": type(first).__name__, "code": code, "text": str(first), "said": str(said), "data": data}
+            seen["frames"] = _frames(first)
     return {**seen, "seconds": monotonic() - start}
 
 
@@ -101,6 +103,18 @@ def _first(error: BaseException) -> BaseException:
     return error
 
 
+def _frames(error: BaseException) -> list[str]:
+    """Where in the student's files it came from: "file.py:12 in function", innermost last."""
+    import protocol
+
+    folder, at, frames = Path(protocol.__file__).parent, error.__traceback__, []
+    while at is not None:
+        file, function = Path(at.tb_frame.f_code.co_filename), at.tb_frame.f_code.co_name
+        frames += [f"{file.name}:{at.tb_lineno} in {function}"] if file.parent == folder else []
+        at = at.tb_next
+    return frames
+
+
 def offered(registry: "ToolRegistry") -> list[Any]:
     return [tool["name"] for tool in registry.model_tools()]
 
@@ -108,7 +122,9 @@ def offered(registry: "ToolRegistry") -> list[Any]:
 # 1 discovery
 
 FLOOD_BYTES = 600_000  # on stderr before the first answer: more than pipe and buffers hold
-TEXTS = ["one", "two lines\u2028in one: 两行", "three"]  # "\u2028" ends a line for str.splitlines, not for JSON
+LONG = "长" * 150  # three bytes each: a line of these, cut in the middle, is cut within a character or next to one
+# "\u2028" ends a line for str.splitlines, not for JSON. The lengths differ so that two of three cuts are within one.
+TEXTS = [f"{start}{LONG}" for start in ("one", "two long lines\u2028in one: 两行", "three")]
 
 
 async def observe_discovery(bench: Bench) -> None:
@@ -150,16 +166,30 @@ def error_cases(nonce: str) -> dict[str, tuple[str, JSONObject]]:
     }
 
 
+SLOW_CALL = {"name": "read_note", "arguments": {"id": "N-02"}}
+
+
 async def observe_errors(bench: Bench) -> None:
-    async with connect({"notes": command(bench, "notes")}) as clients:
+    import anyio
+
+    # The slow call's answer is held back, and sent right after the error for the call of an unknown tool.
+    async with connect({"notes": command(bench, "notes", "--reverse", "tools/call=2")}) as clients:
         client = clients["notes"]
         await client.start()
         await client.request("server/discover")  # from here on no answer waits for the server's start
-        for case, (method, params) in error_cases(bench.nonce).items():
-            seen = await outcome(client.request(method, params, timeout=ERROR_SECONDS))
-            bench.note(case, seen)
-            if seen["seconds"] >= ERROR_SECONDS:
-                break  # waiting for two more deadlines would show nothing new
+
+        async def call_slowly() -> None:
+            bench.note("slow", await outcome(client.request("tools/call", SLOW_CALL, timeout=ERROR_SECONDS)))
+
+        async with anyio.create_task_group() as meanwhile:
+            meanwhile.start_soon(call_slowly)
+            await anyio.sleep(0)  # it is sent first
+            for case, (method, params) in error_cases(bench.nonce).items():
+                seen = await outcome(client.request(method, params, timeout=ERROR_SECONDS))
+                bench.note(case, seen)
+                if seen["seconds"] >= ERROR_SECONDS:
+                    meanwhile.cancel_scope.cancel()
+                    break  # waiting for more deadlines would show nothing new
         bench.note("after", await outcome(client.request("tools/list")))
 
 
@@ -212,12 +242,10 @@ async def observe_translation(bench: Bench) -> None:
         registry = ToolRegistry(clients)
         await registry.refresh()
         bench.note("model tools", registry.model_tools())
-        # A definition is looked at before and after, to see whether the translation has changed it.
         page = await clients[DESK].request("tools/list")
-        before = json.dumps(page["tools"])
         bench.note("names", [model_tool_name(DESK, tool["name"]) for tool in page["tools"]])
         bench.note("translated", [to_model_tool(DESK, tool) for tool in page["tools"]])
-        bench.note("changed", json.dumps(page["tools"]) != before)
+        bench.note("definitions after", page["tools"])  # the journal tells what they were before
 
 
 # 5 two tools called search
@@ -277,6 +305,15 @@ def name_cases(nonce: str) -> list[tuple[str, str]]:
     ]
 
 
+def crowd() -> list[tuple[str, str]]:
+    """Pairs whose names can differ by the digest only: in 2000 of them, a short one is the same many times.
+
+    They are the same in every run, so that a sound digest is not unlucky once in a while.
+    """
+    words = itertools.product(".:/ @", repeat=5)
+    return [("notes", "a".join(word)) for word in itertools.islice(words, 2000)]
+
+
 # Another run of the same program, with another hash seed; asked from the end, for names that count up.
 AGAIN = """
 import json, sys
@@ -300,6 +337,7 @@ async def observe_names(bench: Bench) -> None:
         encoding="utf-8",
     )
     bench.note("names", [student.model_tool_name(*pair) for pair in cases])
+    bench.note("crowd", [student.model_tool_name(*pair) for pair in crowd()])
     called = called_names(cases)
     bench.note("names called", [student.model_tool_name("tickets", tool) for tool in called])
     async with connect({"tickets": command(bench, "tickets", *tools(*called))}) as clients:
@@ -319,6 +357,12 @@ def called_names(cases: list[tuple[str, str]]) -> list[str]:
 # 7 failures become results
 
 
+AGAIN_CALLS: dict[str, tuple[str, JSONObject]] = {  # server -> what is called there after a call has failed
+    "tickets": ("get_ticket", {"id": "T-10"}),
+    "silent": ("close_ticket", {"id": "T-12"}),
+}
+
+
 async def observe_failures(bench: Bench) -> None:
     import anyio
 
@@ -328,7 +372,7 @@ async def observe_failures(bench: Bench) -> None:
     stale = f"stale_{bench.nonce}"
     commands = {
         "tickets": command(bench, "tickets", *tools(stale), "--stale-tool", stale),
-        "silent": command(bench, "tickets", "--silent-on", "tools/call", journal="silent"),
+        "silent": command(bench, "tickets", "--silent-on", "get_ticket", journal="silent"),
         "dying": command(bench, "tickets", "--crash-on", "tools/call", journal="dying"),
     }
     async with connect(commands, silent=DEATH_SECONDS, dying=DEATH_SECONDS) as clients:
@@ -347,17 +391,22 @@ async def observe_failures(bench: Bench) -> None:
         for registry in registries.values():
             await registry.refresh()
         await call("tickets", "tickets", "get_ticket", {"id": f"T-{bench.nonce}"})
-        bench.note("unknown", await outcome(registries["tickets"].call(f"no_such_{bench.nonce}", {})))
+        unknown = await outcome(registries["tickets"].call(f"no_such_{bench.nonce}", {}))
+        bench.note("unknown", unknown)
         # From here on a wait is a failure that is looked for: it must not be a long one.
         clients["tickets"].timeout = clients["silent"].timeout = SILENT_SECONDS
         async with anyio.create_task_group() as calls:
             calls.start_soon(call, "silent", "silent", "get_ticket", {"id": "T-01"})
             calls.start_soon(call, "stale", "tickets", stale, {"id": "T-03"})
             calls.start_soon(ask_in_a_hurry)
-        clients["tickets"].timeout = ANSWER_SECONDS
+        clients["tickets"].timeout = clients["silent"].timeout = ANSWER_SECONDS
+        bench.note("down after failures", {alias: str(registries[alias].down) for alias in AGAIN_CALLS})
+        for alias, (tool, arguments) in AGAIN_CALLS.items():
+            await call(f"{alias} again", alias, tool, arguments)
         await call("dying", "dying", "get_ticket", {"id": f"T-{bench.nonce}"})
         await call("dead", "dying", "get_ticket", {"id": "T-01"})
         bench.note("dying offers", offered(registries["dying"]))
+        bench.note("unknown at the end", unknown)  # the same object: what came later has not changed it
         bench.note("alive", await outcome(clients["tickets"].request("tools/list")))
 
 
@@ -365,27 +414,32 @@ async def observe_failures(bench: Bench) -> None:
 
 BROKEN = ("missing", "crashed", "silent", "silent-2")
 STARTS: dict[str, float] = {}  # alias -> when its client was started
+ONCE = "read_note"  # a tool that is gone at the second refresh; at which the crashed server is back
+BACK = {"crashed": "get_ticket", "notes": "list_notes"}  # of each server that is refreshed again, a tool
 
 
 async def observe_down(bench: Bench) -> None:
     from discover_and_translate import model_tool_name
     from registry import ToolRegistry
 
+    may_start = bench.directory / "may-start"
     commands = {
         "missing": ["no-such-program"],
-        "crashed": command(bench, "tickets", "--crash-at-start", journal="crashed"),
+        "crashed": command(bench, "tickets", "--crash-until", str(may_start), journal="crashed"),
         "silent": command(bench, "tickets", "--silent-on", "*", journal="silent"),
         "silent-2": command(bench, "tickets", "--silent-on", "*", journal="silent-2"),
-        "notes": command(bench, "notes"),
+        "notes": command(bench, "notes", "--list-once", ONCE),
     }
     async with connect(commands, **dict.fromkeys(BROKEN, SILENT_SECONDS)) as clients:
         for alias, client in clients.items():
             _remember_start(alias, client)
         registry = ToolRegistry(clients)
-        bench.note("refresh", await outcome(registry.refresh(), within=ANSWER_SECONDS))
+        refresh = await outcome(registry.refresh(), within=ANSWER_SECONDS)
+        bench.note("refresh", refresh)
         for alias in STARTS:
             bench.note(f"{alias} starts", STARTS[alias])
         bench.note("down", {alias: registry.down.get(alias) for alias in commands})
+        bench.note("no texts", [alias for alias, reason in registry.down.items() if not isinstance(reason, str)])
         bench.note("own names", [model_tool_name("notes", tool) for tool in NOTES_TOOLS])
         bench.note("listed", offered(registry))
         name = model_tool_name("notes", "search")
@@ -393,7 +447,21 @@ async def observe_down(bench: Bench) -> None:
         for alias in BROKEN:
             name = model_tool_name(alias, f"close_{bench.nonce}")
             bench.note(f"call {alias}", await outcome(registry.call(name, {}), within=ENDLESS_SECONDS))
+        if "returned" in refresh:
+            may_start.touch()
+            clients["crashed"].timeout = ANSWER_SECONDS
+            await _refresh_again(bench, registry)
     bench.note("left running", await _left_running(bench, ("notes", *BROKEN)))
+
+
+async def _refresh_again(bench: Bench, registry: "ToolRegistry") -> None:
+    from discover_and_translate import model_tool_name
+
+    bench.note("refresh again", await outcome(registry.refresh(list(BACK)), within=ANSWER_SECONDS))
+    bench.note("down again", {alias: str(reason) for alias, reason in registry.down.items()})
+    bench.note("back", [model_tool_name(alias, tool) for alias, tool in BACK.items()])
+    bench.note("gone", model_tool_name("notes", ONCE))
+    bench.note("listed again", offered(registry))
 
 
 def _remember_start(alias: str, client: "StdioClient") -> None:
@@ -448,6 +516,8 @@ def _is_alive(pid: int) -> bool:
 TALK = "I will look that up."  # said together with the first calls: a text that is not the answer
 MANY_STEPS, FEW_STEPS = 8, 3
 ENDLESS_TICKET = "T-05"  # what the model that never stops asks for
+TWICE = "T-04"  # a ticket that the model reads, closes and reads again
+FALSY = {"page": 0, "all": False, "q": "", "n": None}  # arguments that are nothing to `if`, and something to a tool
 
 
 class EndlessLoop(Exception):
@@ -479,27 +549,34 @@ async def observe_loop(bench: Bench) -> None:
     from discover_and_translate import model_tool_name
     from registry import ToolRegistry
 
-    ticket, note = model_tool_name("tickets", "get_ticket"), model_tool_name("notes", "read_note")
+    tickets = [model_tool_name("tickets", tool) for tool in ("get_ticket", "close_ticket", "echo", "stop")]
+    (ticket, close, echo, stop), note = tickets, model_tool_name("notes", "read_note")
     answer = {"role": "assistant", "content": f"answer {bench.nonce}"}
     script = [
         ask(("c1", ticket, {"id": "T-01"}), ("c2", note, {"id": "N-01"}), text=TALK),
-        ask(("c3", ticket, {"id": "T-99"}), ("c4", note, {"id": "N-02"})),
-        ask(("c5", f"no_such_{bench.nonce}", {})),
-        ask(("c6", note, "{broken")),
+        ask(("c3", ticket, {"id": "T-99"}), ("c4", note, {"id": "N-02"}), ("c5", ticket, {"id": TWICE})),
+        ask(("c6", f"no_such_{bench.nonce}", {}), ("c7", close, {"id": TWICE}), ("c8", echo, FALSY)),
+        ask(("c9", note, "{broken"), ("c10", ticket, {"id": TWICE})),
         answer,
     ]
     late = ("--delay-first", f"tools/call={DELAY_SECONDS}")
-    commands = {"tickets": command(bench, "tickets", *late), "notes": command(bench, "notes")}
+    more = (*tools("echo", "stop"), "--crash-on", "stop")
+    commands = {"tickets": command(bench, "tickets", *late, *more), "notes": command(bench, "notes")}
     async with connect(commands) as clients:
         registry = ToolRegistry(clients)
         await registry.refresh()
-        bench.note("names", [ticket, note])
+        bench.note("names", [*tickets, note])
+        bench.note("names of tickets", tickets)
         bench.note("offered", offered(registry))
-        model, endless = ScriptedModel(script), ScriptedModel([ask(("c7", ticket, {"id": ENDLESS_TICKET}))])
-        for what, ran, limit in (("run", model, MANY_STEPS), ("stopped", endless, FEW_STEPS)):
+        model, endless = ScriptedModel(script), ScriptedModel([ask(("c11", ticket, {"id": ENDLESS_TICKET}))])
+        fatal = ScriptedModel([ask(("c12", stop, {})), answer])
+        runs = (("run", model, MANY_STEPS), ("stopped", endless, FEW_STEPS), ("fatal", fatal, FEW_STEPS))
+        for what, ran, limit in runs:
+            clients["tickets"].timeout = DEATH_SECONDS if ran is fatal else ANSWER_SECONDS
             seen = await outcome(run_agent(f"question {bench.nonce}", ran, registry, limit))
             if "returned" in seen:
                 transcript = seen.pop("returned")
                 seen |= {"messages": transcript.messages, "answer": transcript.answer}
             bench.note(what, seen)
             bench.note(f"{what} heard", ran.heard)
+        bench.note("offered at the end", offered(registry))

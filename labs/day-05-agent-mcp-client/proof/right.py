@@ -259,13 +259,18 @@ CLIENTS = [
     ),
     right(
         "ids-used-again",
-        "the smallest id that is free",
+        "the smallest id that is free; a request removes its own waiter only, the id may be another's by then",
         Edit(
             CLIENT,
             "request_id = next(self._ids)",
             "request_id = next(number for number in self._ids if number not in self._pending)",
         ),
         Edit(CLIENT, "self._ids = itertools.count(1)", "self._ids = range(1, 1_000_000)"),
+        Edit(
+            CLIENT,
+            "            self._pending.pop(request_id, None)\n",
+            "            if self._pending.get(request_id) is waiter:\n                del self._pending[request_id]\n",
+        ),
     ),
     right(
         "ids-from-a-thousand",
@@ -681,4 +686,500 @@ LOOPS = [
     ),
 ]
 
-RIGHT: list[Program] = [*CLIENTS, *TRANSLATION, *NAMES, *REGISTRIES, *LOOPS]
+# Written by somebody who had seen neither the checks nor the programs above, each different in several places
+
+FRESH_EYES = [
+    right(
+        "streams-and-always-digest",
+        "a stream for a waiter, an async generator of pages, a digest in every name",
+        Edit(
+            CLIENT,
+            "        self._arrived = anyio.Event()\n"
+            "        self._result: object = None\n"
+            "        self._error: McpError | None = None\n"
+            "\n"
+            "    def succeed(self, result: object) -> None:\n"
+            '        """Wake the request: `answer` returns `result`."""\n'
+            "        self._result = result\n"
+            "        self._arrived.set()\n"
+            "\n"
+            "    def fail(self, error: McpError) -> None:\n"
+            '        """Wake the request: `answer` raises `error`."""\n'
+            "        self._error = error\n"
+            "        self._arrived.set()\n"
+            "\n"
+            "    async def answer(self) -> object:\n"
+            "        await self._arrived.wait()\n"
+            "        if self._error is not None:\n"
+            "            raise self._error\n"
+            "        return self._result\n",
+            "        self._put, self._get = anyio.create_memory_object_stream[tuple[str, object]](1)\n"
+            "\n"
+            "    def succeed(self, result: object) -> None:\n"
+            '        self._offer(("ok", result))\n'
+            "\n"
+            "    def fail(self, error: McpError) -> None:\n"
+            '        self._offer(("bad", error))\n'
+            "\n"
+            "    def _offer(self, item: tuple[str, object]) -> None:\n"
+            "        with suppress(anyio.WouldBlock, anyio.BrokenResourceError):\n"
+            "            self._put.send_nowait(item)\n"
+            "\n"
+            "    async def answer(self) -> object:\n"
+            "        try:\n"
+            "            kind, value = await self._get.receive()\n"
+            "        finally:\n"
+            "            self._put.close()\n"
+            "            self._get.close()\n"
+            '        if isinstance(value, McpError) and kind == "bad":\n'
+            "            raise value\n"
+            "        return value\n",
+        ),
+        Edit(
+            CLIENT,
+            '        if ("result" in message) == ("error" in message):\n'
+            '            waiter.fail(InvalidMessage("the answer must hold either a result or an error"))\n'
+            '        elif "result" in message:\n'
+            '            waiter.succeed(message["result"])\n'
+            "        else:\n"
+            '            waiter.fail(RpcError.from_wire(message["error"]))\n',
+            "        match message:\n"
+            '            case {"result": _, "error": _}:\n'
+            '                waiter.fail(InvalidMessage("an answer with a result and an error"))\n'
+            '            case {"error": {"code": int(code), "message": str(text), **rest}}:\n'
+            '                waiter.fail(RpcError(code, text, rest.get("data")))\n'
+            '            case {"error": odd}:\n'
+            "                waiter.fail(RpcError.from_wire(odd))\n"
+            '            case {"result": result}:\n'
+            "                waiter.succeed(result)\n"
+            "            case _:\n"
+            '                waiter.fail(InvalidMessage("an answer with neither"))\n',
+        ),
+        Edit(
+            TRANSLATE,
+            '    tools, cursor = read_page(await client.request("tools/list"))\n'
+            "    sent: set[str] = set()\n"
+            "    while cursor is not None and cursor not in sent and len(sent) < MAX_PAGES:\n"
+            "        sent.add(cursor)\n"
+            '        result = await client.request("tools/list", {"cursor": cursor})\n'
+            "        page, cursor = read_page(result)\n"
+            "        tools += page\n"
+            "    if cursor is not None:\n"
+            '        log.warning("the list of tools is cut short before cursor %r", cursor)\n'
+            "    return tools\n",
+            "    return [tool async for page in _pages(client) for tool in page]\n"
+            "\n"
+            "\n"
+            "async def _pages(client: StdioClient) -> AsyncIterator[list[JSONObject]]:\n"
+            '    """One page after the other, each cursor at most once."""\n'
+            "    params: JSONObject = {}\n"
+            "    seen: list[str] = []\n"
+            "    for _ in range(MAX_PAGES):\n"
+            '        page, cursor = read_page(await client.request("tools/list", params))\n'
+            "        yield page\n"
+            "        if cursor is None:\n"
+            "            return\n"
+            "        if cursor in seen:\n"
+            '            log.warning("server goes round in a circle at %r", cursor)\n'
+            "            return\n"
+            "        seen.append(cursor)\n"
+            '        params = {"cursor": cursor}\n',
+        ),
+        Edit(
+            TRANSLATE,
+            "import reprlib\n",
+            "import reprlib\n"
+            "from collections.abc import AsyncIterator\n",
+        ),
+        Edit(
+            TRANSLATE,
+            '    plain = f"mcp__{alias}__{tool_name}"\n'
+            '    clean = re.sub(r"[^A-Za-z0-9_-]", "_", plain)[:MAX_NAME]\n'
+            '    shows_where_alias_ends = "__" not in alias + "_"\n'
+            "    if clean == plain and shows_where_alias_ends:\n"
+            "        return plain\n"
+            "    # This form could be another tool's as well: a digest of both parts is not.\n"
+            "    both = json.dumps([alias, tool_name])\n"
+            "    digest = hashlib.sha256(both.encode()).hexdigest()[:8]\n"
+            '    return f"{clean[: MAX_NAME - 9]}_{digest}"\n',
+            "    # every name gets its digest: longer to read, nothing to decide\n"
+            "    both = json.dumps([alias, tool_name])\n"
+            "    digest = hashlib.blake2b(both.encode(), digest_size=8).hexdigest()\n"
+            '    readable = "".join(c if c.isascii() and c.isalnum() else "-" for c in f"{alias}-{tool_name}")\n'
+            '    return f"{readable[: MAX_NAME - len(digest) - 1]}-{digest}"\n',
+        ),
+        Edit(
+            REGISTRY,
+            "        async with anyio.create_task_group() as tasks:\n"
+            "            for alias in self._clients if aliases is None else aliases:\n"
+            "                tasks.start_soon(self._refresh_one, alias)\n"
+            "        self._rebuild()\n"
+            "\n"
+            "    async def _refresh_one(self, alias: str) -> None:\n"
+            '        """List one server\'s tools; when that fails, note why in `down` and raise nothing."""\n'
+            "        client = self._clients[alias]\n"
+            "        self._tools.pop(alias, None)\n"
+            "        self.down.pop(alias, None)\n"
+            "        try:\n"
+            "            await client.start()\n"
+            "            await discover(client)\n"
+            "            self._tools[alias] = await list_all_tools(client)\n"
+            "        except McpError as error:\n"
+            "            self.down[alias] = str(error)\n",
+            "        wanted = list(self._clients if aliases is None else aliases)\n"
+            "        for alias in wanted:\n"
+            "            self._tools.pop(alias, None)\n"
+            "            self.down.pop(alias, None)\n"
+            "        outcomes: dict[str, list[JSONObject] | McpError] = {}\n"
+            "\n"
+            "        async def one(alias: str) -> None:\n"
+            "            try:\n"
+            "                outcomes[alias] = await self._tools_of(alias)\n"
+            "            except McpError as error:\n"
+            "                outcomes[alias] = error\n"
+            "\n"
+            "        async with anyio.create_task_group() as tasks:\n"
+            "            for alias in wanted:\n"
+            "                tasks.start_soon(one, alias)\n"
+            "        for alias, outcome in outcomes.items():\n"
+            "            if isinstance(outcome, McpError):\n"
+            '                self.down[alias] = f"{type(outcome).__name__}: {outcome}"\n'
+            "            else:\n"
+            "                self._tools[alias] = outcome\n"
+            "        self._rebuild()\n"
+            "\n"
+            "    async def _tools_of(self, alias: str) -> list[JSONObject]:\n"
+            "        client = self._clients[alias]\n"
+            "        await client.start()\n"
+            "        await discover(client)\n"
+            "        return await list_all_tools(client)\n",
+        ),
+    ),
+    right(
+        "text-ids-and-recursion",
+        "ids are texts, the walk is recursive, a base32 digest, error texts in Chinese",
+        Edit(
+            CLIENT,
+            "        self._ids = itertools.count(1)\n"
+            "        self._pending: dict[int, Waiter] = {}",
+            "        self._nonce = uuid.uuid4().hex[:6]\n"
+            "        self._ids = itertools.count(1)\n"
+            "        self._pending: dict[str, Waiter] = {}",
+        ),
+        Edit(
+            CLIENT,
+            "from collections",
+            "import uuid\n"
+            "from collections",
+        ),
+        Edit(
+            CLIENT,
+            "        request_id = next(self._ids)\n",
+            '        request_id = f"{self._nonce}-{next(self._ids)}"\n',
+        ),
+        Edit(CLIENT, "async def _give_up(self, request_id: int)", "async def _give_up(self, request_id: str)"),
+        Edit(
+            CLIENT,
+            "return self._pending.pop(request_id, None) if type(request_id) is int else None",
+            "return self._pending.pop(request_id, None) if isinstance(request_id, str) else None",
+        ),
+        Edit(
+            TRANSLATE,
+            '    tools, cursor = read_page(await client.request("tools/list"))\n'
+            "    sent: set[str] = set()\n"
+            "    while cursor is not None and cursor not in sent and len(sent) < MAX_PAGES:\n"
+            "        sent.add(cursor)\n"
+            '        result = await client.request("tools/list", {"cursor": cursor})\n'
+            "        page, cursor = read_page(result)\n"
+            "        tools += page\n"
+            "    if cursor is not None:\n"
+            '        log.warning("the list of tools is cut short before cursor %r", cursor)\n'
+            "    return tools\n",
+            "    return await _rest_of_list(client, None, ())\n"
+            "\n"
+            "\n"
+            "async def _rest_of_list(client: StdioClient, cursor: str | None, before: tuple[str, "
+            "...]) -> list[JSONObject]:\n"
+            '    params = {} if cursor is None else {"cursor": cursor}\n'
+            '    page, following = read_page(await client.request("tools/list", params))\n'
+            "    if following is None:\n"
+            "        return page\n"
+            "    if following in before or len(before) >= 200:\n"
+            '        log.warning("stopped before cursor %r", following)\n'
+            "        return page\n"
+            "    return page + await _rest_of_list(client, following, (*before, following))\n",
+        ),
+        Edit(
+            TRANSLATE,
+            '    shows_where_alias_ends = "__" not in alias + "_"\n'
+            "    if clean == plain and shows_where_alias_ends:\n"
+            "        return plain\n"
+            "    # This form could be another tool's as well: a digest of both parts is not.\n"
+            "    both = json.dumps([alias, tool_name])\n"
+            "    digest = hashlib.sha256(both.encode()).hexdigest()[:8]\n"
+            '    return f"{clean[: MAX_NAME - 9]}_{digest}"\n',
+            '    if clean == plain and "_" not in alias and "__" not in tool_name:\n'
+            "        return plain\n"
+            '    both = f"{len(alias)}:{alias}{tool_name}".encode("utf-8", "surrogatepass")\n'
+            "    digest = base64.b32encode(hashlib.md5(both, usedforsecurity=False).digest())[:10].decode()\n"
+            '    return f"{clean[:50]}-{digest}"\n',
+        ),
+        Edit(
+            TRANSLATE,
+            "import hashlib\n",
+            "import base64\n"
+            "import hashlib\n",
+        ),
+        Edit(
+            LOOP,
+            "    for step in range(1, max_steps + 1):\n"
+            "        message = await model.reply(messages, registry.model_tools())\n"
+            "        messages.append(message)\n"
+            '        calls = message.get("tool_calls")\n'
+            "        if not calls:\n"
+            '            return Transcript(messages, step, message["content"])\n'
+            "        for call in calls:\n"
+            "            messages.append(tool_message(call, await run_call(call, registry)))\n"
+            "    return Transcript(messages, max_steps, None)\n",
+            "    steps = 0\n"
+            "    while steps < max_steps:\n"
+            "        steps += 1\n"
+            "        messages.append(await model.reply(messages, registry.model_tools()))\n"
+            '        todo = deque(messages[-1].get("tool_calls") or [])\n'
+            "        if not todo:\n"
+            '            return Transcript(messages, steps, messages[-1]["content"])\n'
+            "        while todo:\n"
+            "            call = todo.popleft()\n"
+            "            result = await run_call(call, registry)\n"
+            "            messages.append(tool_message(call, result))\n"
+            "    return Transcript(messages, steps, None)\n",
+        ),
+        Edit(
+            LOOP,
+            "from dataclasses",
+            "from collections import deque\n"
+            "from dataclasses",
+        ),
+        Edit(
+            LOOP,
+            'f"the arguments must be a JSON object, not {reprlib.repr(arguments)}"',
+            'f"参数必须是 JSON 对象，而不是 {reprlib.repr(arguments)}"',
+        ),
+        Edit(
+            REGISTRY,
+            'f"there is no tool named {model_name!r}{self._down_note()}"',
+            'f"没有名为 {model_name} 的工具{self._down_note()}"',
+        ),
+    ),
+    right(
+        "escape-and-raise-in-request",
+        "names that can be read backwards, the error is raised in `request`, pages by their cursor",
+        Edit(
+            CLIENT,
+            "                return complete_result(await waiter.answer())\n",
+            "                answer = await waiter.answer()\n"
+            '                if isinstance(answer, dict) and "error" in answer:\n'
+            '                    raise RpcError.from_wire(answer["error"])\n'
+            "                assert isinstance(answer, dict)\n"
+            '                return complete_result(answer["result"])\n',
+        ),
+        Edit(
+            CLIENT,
+            '        if ("result" in message) == ("error" in message):\n'
+            '            waiter.fail(InvalidMessage("the answer must hold either a result or an error"))\n'
+            '        elif "result" in message:\n'
+            '            waiter.succeed(message["result"])\n'
+            "        else:\n"
+            '            waiter.fail(RpcError.from_wire(message["error"]))\n',
+            '        if len({"result", "error"} & message.keys()) == 1:\n'
+            "            waiter.succeed(message)  # `request` looks which of the two it is\n"
+            "        else:\n"
+            '            waiter.fail(InvalidMessage("the answer must hold either a result or an error"))\n',
+        ),
+        Edit(
+            TRANSLATE,
+            '    tools, cursor = read_page(await client.request("tools/list"))\n'
+            "    sent: set[str] = set()\n"
+            "    while cursor is not None and cursor not in sent and len(sent) < MAX_PAGES:\n"
+            "        sent.add(cursor)\n"
+            '        result = await client.request("tools/list", {"cursor": cursor})\n'
+            "        page, cursor = read_page(result)\n"
+            "        tools += page\n"
+            "    if cursor is not None:\n"
+            '        log.warning("the list of tools is cut short before cursor %r", cursor)\n'
+            "    return tools\n",
+            "    pages: dict[str | None, list[JSONObject]] = {}  # the cursor that led there -> the page; in order\n"
+            "    cursor: str | None = None\n"
+            "    while cursor not in pages and len(pages) <= MAX_PAGES:\n"
+            '        params = None if cursor is None else {"cursor": cursor}\n'
+            '        pages[cursor], following = read_page(await client.request("tools/list", params))\n'
+            "        if following is None:\n"
+            "            break\n"
+            "        cursor = following\n"
+            "    return list(itertools.chain.from_iterable(pages.values()))\n",
+        ),
+        Edit(
+            TRANSLATE,
+            "import json\n",
+            "import itertools\n"
+            "import json\n",
+        ),
+        Edit(
+            TRANSLATE,
+            '    plain = f"mcp__{alias}__{tool_name}"\n'
+            '    clean = re.sub(r"[^A-Za-z0-9_-]", "_", plain)[:MAX_NAME]\n'
+            '    shows_where_alias_ends = "__" not in alias + "_"\n'
+            "    if clean == plain and shows_where_alias_ends:\n"
+            "        return plain\n"
+            "    # This form could be another tool's as well: a digest of both parts is not.\n"
+            "    both = json.dumps([alias, tool_name])\n"
+            "    digest = hashlib.sha256(both.encode()).hexdigest()[:8]\n"
+            '    return f"{clean[: MAX_NAME - 9]}_{digest}"\n',
+            '    # "-" begins an escape and is escaped itself, so the form can be read backwards: no two are equal.\n'
+            "    def escape(text: str) -> str:\n"
+            '        return re.sub(r"[^A-Za-z0-9_]", lambda match: f"-{ord(match[0]):x}-", text)\n'
+            "\n"
+            '    name = f"{escape(alias)}--{escape(tool_name)}"\n'
+            "    if len(name) <= MAX_NAME:\n"
+            "        return name\n"
+            '    digest = hashlib.sha1(json.dumps({"a": alias, "t": tool_name}, sort_keys=True).encode()).hexdigest()\n'
+            '    return f"x---{digest}---{name}"[:MAX_NAME]\n',
+        ),
+        Edit(
+            REGISTRY,
+            "        except ServerDown as error:\n"
+            "            self.down[entry.alias] = str(error)\n"
+            '            return error_result(f"the server {entry.alias!r} is down: {error}")\n'
+            "        except McpError as error:\n"
+            '            return error_result(f"the call of {model_name!r} failed: {error}")\n',
+            "        except McpError as error:\n"
+            "            if isinstance(error, ServerDown):\n"
+            "                self.down[entry.alias] = str(error)\n"
+            '            return {"isError": True, "content": [{"type": "text", "text": '
+            'f"{type(error).__name__}: {error}"}]}\n',
+        ),
+    ),
+    right(
+        "condition-and-semaphore",
+        "ids that count by seven, long digests, a limit on servers refreshed at once",
+        Edit(
+            PROTOCOL,
+            "    return {\n"
+            '        "io.modelcontextprotocol/protocolVersion": version,\n'
+            '        "io.modelcontextprotocol/clientInfo": CLIENT_INFO,\n'
+            '        "io.modelcontextprotocol/clientCapabilities": {},\n'
+            "    }\n",
+            '    parts = {"clientCapabilities": {}, "clientInfo": {**CLIENT_INFO, "title": '
+            '"学生的客户端"}, "protocolVersion": version}\n'
+            '    return {f"io.modelcontextprotocol/{key}": value for key, value in parts.items()}\n',
+        ),
+        Edit(CLIENT, "        self._ids = itertools.count(1)\n", "        self._last_id = 1000\n"),
+        Edit(
+            CLIENT,
+            "        request_id = next(self._ids)\n",
+            "        self._last_id += 7\n"
+            "        request_id = self._last_id\n",
+        ),
+        Edit(CLIENT, "import itertools\n", ""),
+        Edit(
+            CLIENT,
+            '{"jsonrpc": "2.0", "id": request_id, "method": method}\n',
+            '{"method": method, "id": request_id, "jsonrpc": "2.0"}\n',
+        ),
+        Edit(
+            CLIENT,
+            "            with anyio.move_on_after(seconds):\n"
+            '                await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})\n'
+            "                return complete_result(await waiter.answer())\n"
+            "            raise RequestTimeout(method, seconds)\n",
+            "            try:\n"
+            "                with anyio.fail_after(seconds):\n"
+            '                    await self._send({**message, "params": {"_meta": self.meta} | (params or {})})\n'
+            "                    raw = await waiter.answer()\n"
+            "            except TimeoutError:\n"
+            "                raise RequestTimeout(method, seconds) from None\n"
+            "            return complete_result(raw)\n",
+        ),
+        Edit(CLIENT, '{"requestId": request_id})', '{"requestId": request_id, "reason": "nobody waits any more"})'),
+        Edit(
+            TRANSLATE,
+            '    tools, cursor = read_page(await client.request("tools/list"))\n'
+            "    sent: set[str] = set()\n"
+            "    while cursor is not None and cursor not in sent and len(sent) < MAX_PAGES:\n"
+            "        sent.add(cursor)\n"
+            '        result = await client.request("tools/list", {"cursor": cursor})\n'
+            "        page, cursor = read_page(result)\n"
+            "        tools += page\n"
+            "    if cursor is not None:\n"
+            '        log.warning("the list of tools is cut short before cursor %r", cursor)\n',
+            "    tools: list[JSONObject] = []\n"
+            "    visited: dict[str, int] = {}\n"
+            "    params: JSONObject = {}\n"
+            "    while True:\n"
+            '        page, cursor = read_page(await client.request("tools/list", params))\n'
+            "        tools.extend(page)\n"
+            "        if cursor is None:\n"
+            "            break\n"
+            "        if cursor in visited or len(visited) == MAX_PAGES:\n"
+            '            print("the server leads me in a circle:", cursor)\n'
+            "            break\n"
+            "        visited[cursor] = len(tools)\n"
+            '        params["cursor"] = cursor\n',
+        ),
+        Edit(
+            TRANSLATE,
+            '    shows_where_alias_ends = "__" not in alias + "_"\n'
+            "    if clean == plain and shows_where_alias_ends:\n"
+            "        return plain\n"
+            "    # This form could be another tool's as well: a digest of both parts is not.\n"
+            "    both = json.dumps([alias, tool_name])\n"
+            "    digest = hashlib.sha256(both.encode()).hexdigest()[:8]\n"
+            '    return f"{clean[: MAX_NAME - 9]}_{digest}"\n',
+            '    if plain != clean or "_" in alias:\n'
+            "        half = MAX_NAME // 2\n"
+            "        digest = hashlib.sha256(repr((alias, tool_name)).encode()).hexdigest()[:half - 1]\n"
+            '        clean = f"{clean[:half]}-{digest}"\n'
+            "    return clean\n",
+        ),
+        Edit(
+            REGISTRY,
+            "        async with anyio.create_task_group() as tasks:\n"
+            "            for alias in self._clients if aliases is None else aliases:\n"
+            "                tasks.start_soon(self._refresh_one, alias)\n",
+            "        at_once = anyio.CapacityLimiter(16)\n"
+            "\n"
+            "        async def limited(alias: str) -> None:\n"
+            "            async with at_once:\n"
+            "                await self._refresh_one(alias)\n"
+            "\n"
+            "        async with anyio.create_task_group() as tasks:\n"
+            "            for alias in self._clients if aliases is None else aliases:\n"
+            "                tasks.start_soon(limited, alias)\n",
+        ),
+        Edit(
+            REGISTRY,
+            "        except McpError as error:\n"
+            "            self.down[alias] = str(error)\n",
+            "        except (RpcError, RequestTimeout, InvalidMessage, ServerDown) as error:\n"
+            '            self.down[alias] = f"启动或列出工具失败（{error}）"\n',
+        ),
+        Edit(
+            REGISTRY,
+            "from protocol import JSONObject, McpError, ServerDown\n",
+            "from protocol import InvalidMessage, JSONObject, McpError, RequestTimeout, RpcError, ServerDown\n",
+        ),
+        Edit(
+            LOOP,
+            "        for call in calls:\n"
+            "            messages.append(tool_message(call, await run_call(call, registry)))\n",
+            "        messages.extend([tool_message(call, await run_call(call, registry)) for call in calls])\n",
+        ),
+        Edit(
+            LOOP,
+            'f"These tool servers cannot be used now: {registry.down}"',
+            '"以下服务器现在不可用：\\n" + "\\n".join(f"{a}: {why}" for a, why in registry.down.items())',
+        ),
+    ),
+]
+
+RIGHT: list[Program] = [*CLIENTS, *TRANSLATION, *NAMES, *REGISTRIES, *LOOPS, *FRESH_EYES]

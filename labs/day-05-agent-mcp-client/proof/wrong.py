@@ -240,7 +240,7 @@ CHECK_1 = [
         "first-waiter",
         "any answer goes to the request that waits longest",
         "answer_to_wrong_request",
-        1,
+        (1, 2),
         Edit(CLIENT, FOUND, "        return self._pending.pop(min(self._pending), None) if self._pending else None\n"),
     ),
     wrong(
@@ -277,14 +277,14 @@ CHECK_1 = [
         "one-id-for-all",
         "every request has the id 1",
         "id_used_twice",
-        1,
+        (1, 2),
         Edit(CLIENT, "        request_id = next(self._ids)\n", "        request_id = 1\n"),
     ),
     wrong(
         "waiters-by-method",
         "the table of waiters has one place per method",
         "one_waiter_for_all",
-        1,
+        (1, 2),
         Edit(
             CLIENT,
             WAITER,
@@ -297,7 +297,7 @@ CHECK_1 = [
         "answer-to-all",
         "an answer wakes all that wait",
         "answer_to_wrong_request",
-        1,
+        (1, 2),
         Edit(
             CLIENT,
             FOUND,
@@ -309,14 +309,14 @@ CHECK_1 = [
         "one-waiter",
         "one place to wait at, for the request that was sent last",
         "one_waiter_for_all",
-        1,
+        (1, 2),
         Edit(CLIENT, WAITER, "        self._pending.clear()\n" + WAITER),
     ),
     wrong(
         "one-at-a-time",
         "a lock is held from the request to its answer",
         "one_request_at_a_time",
-        (1, 7),
+        (1, 2, 7),
         Edit(
             CLIENT,
             "        self._ids = itertools.count(1)\n",
@@ -333,7 +333,7 @@ CHECK_1 = [
         "blocking-client",
         "a client that writes a line and blocks until the answer is there",
         (Rewrite(CLIENT, "StdioClient", BLOCKING),),
-        {1: "one_request_at_a_time", 7: "no_deadline", 8: "no_deadline"},
+        {1: "one_request_at_a_time", 2: "one_request_at_a_time", 7: "no_deadline", 8: "no_deadline"},
     ),
     wrong(
         "chunk-is-a-line",
@@ -447,12 +447,11 @@ CHECK_2 = [
         2,
         Edit(CLIENT, ERROR, '            waiter.fail(McpError(message["error"]["message"]))\n'),
     ),
-    wrong(
+    Program(
         "error-as-server-down",
         "an error is reported as a dead server",
-        "error_without_code",
-        2,
-        Edit(CLIENT, ERROR, '            waiter.fail(ServerDown(str(message["error"])))\n'),
+        (Edit(CLIENT, ERROR, '            waiter.fail(ServerDown(str(message["error"])))\n'),),
+        {2: "error_without_code", 7: "failed_call_marks_down"},
     ),
     wrong(
         "code-of-our-own",
@@ -815,7 +814,7 @@ CHECK_4 = [
     wrong(
         "schema-made-strict",
         "`additionalProperties: false` and all properties required",
-        "schema_changed",
+        "schema_added_to",
         4,
         Edit(TRANSLATE, SCHEMA, '        "input_schema": {**tool["inputSchema"], "additionalProperties": False},\n'),
     ),
@@ -937,7 +936,7 @@ CHECK_5 = [
                 "                model_tool = to_model_tool(self._called[alias], definition)\n",
             ),
         ),
-        {4: "no_source_in_description", 5: "prefix_from_server_name", 7: "prefix_from_server_name"},
+        {4: "no_source_in_description", **dict.fromkeys((5, 7, 8), "prefix_from_server_name")},
     ),
     wrong(
         "listed-without-prefix",
@@ -1374,7 +1373,7 @@ CHECK_7 = [
         "nothing-caught",
         "what `request` raises goes through",
         "failures_raised",
-        7,
+        (7, 9),
         Edit(REGISTRY, CATCH_DOWN + CATCH_ALL, "        finally:\n            pass\n"),
     ),
     wrong("only-death-caught", "only a dead server is caught", "timeout_raised", 7, Edit(REGISTRY, CATCH_ALL, "")),
@@ -1435,14 +1434,14 @@ CHECK_7 = [
         "death-not-caught",
         "a server that dies is raised",
         "death_raised",
-        7,
+        (7, 9),
         Edit(REGISTRY, CATCH_DOWN, "        except ServerDown:\n            raise\n"),
     ),
     wrong(
         "death-as-none",
         "a server that dies gives None",
         "death_no_result",
-        7,
+        (7, 9),
         Edit(REGISTRY, CATCH_DOWN, "        except ServerDown:\n            return None\n"),
     ),
     wrong(
@@ -1480,14 +1479,14 @@ CHECK_7 = [
         "dead-server-offered",
         "the table shows the tools of dead servers, too",
         "down_server_listed",
-        7,
+        (7, 9),
         Edit(REGISTRY, " if entry.alias not in self.down]", "]"),
     ),
     wrong(
         "death-not-noted",
         "a server that dies is not noted as down",
         "down_server_listed",
-        7,
+        (7, 9),
         Edit(REGISTRY, CATCH_DOWN, ""),
     ),
     wrong(
@@ -1568,7 +1567,7 @@ CHECK_7 = [
         "death-not-passed-on",
         "requests are left waiting when the server dies",
         "death_unnoticed",
-        7,
+        (7, 9),
         Edit(CLIENT, FAIL_ALL, "            self._pending.clear()\n"),
     ),
 ]
@@ -1588,7 +1587,7 @@ CHECK_8 = [
     wrong(
         "only-server-down-caught",
         "a server that does not start is caught, a silent one is not",
-        "refresh_raised",
+        "timeout_not_caught",
         8,
         Edit(REGISTRY, CAUGHT, CAUGHT.replace("McpError", "ServerDown")),
     ),
@@ -1715,7 +1714,7 @@ CHECK_8 = [
         "placeholder-listed",
         "a down server is offered with a placeholder tool",
         "down_server_listed",
-        (7, 8),
+        (7, 8, 9),
         Edit(
             REGISTRY, NOTED, NOTED + '            self._tools[alias] = [{"name": "unavailable", "inputSchema": {}}]\n'
         ),
@@ -2002,6 +2001,497 @@ CHECK_9 = [
     ),
 ]
 
+# Written by somebody who had seen neither the checks nor the programs above: what these miss, others miss too
+
+FRESH_EYES = [
+    wrong(
+        "meta-only-if-no-params",
+        "`_meta` only where there are no other parameters",
+        "meta_lost_with_params",
+        (1, 2, 3, 5, 7, 8, 9),
+        Edit(
+            CLIENT,
+            'await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})',
+            'await self._send({**message, "params": params or {"_meta": self.meta}})',
+        ),
+    ),
+    wrong(
+        "pending-on-the-class",
+        "the table of waiters belongs to the class",
+        "clients_share_something",
+        (3, 5, 8, 9),
+        Edit(
+            CLIENT,
+            "    def __init__(\n",
+            "    _pending: dict[int, Waiter] = {}  # request id -> its waiter\n"
+            "\n"
+            "    def __init__(\n",
+        ),
+        Edit(CLIENT, "        self._pending: dict[int, Waiter] = {}  # request id -> its waiter\n", ""),
+    ),
+    wrong(
+        "from-wire-whole-message",
+        "the whole message is taken for its `error`",
+        "error_not_taken_out",
+        2,
+        Edit(CLIENT, 'waiter.fail(RpcError.from_wire(message["error"]))', "waiter.fail(RpcError.from_wire(message))"),
+    ),
+    wrong(
+        "error-fails-everyone",
+        "an error wakes all that wait",
+        "error_for_all",
+        2,
+        Edit(
+            CLIENT,
+            '            waiter.fail(RpcError.from_wire(message["error"]))',
+            '            error = RpcError.from_wire(message["error"])\n'
+            "            for other in [waiter, *self._pending.values()]:\n"
+            "                other.fail(error)",
+        ),
+    ),
+    wrong(
+        "circle-break-before-adding",
+        "the page that closes the circle is thrown away",
+        "circle_page_dropped",
+        3,
+        Edit(
+            TRANSLATE,
+            "    while cursor is not None and cursor not in sent and len(sent) < MAX_PAGES:\n"
+            "        sent.add(cursor)\n"
+            '        result = await client.request("tools/list", {"cursor": cursor})\n'
+            "        page, cursor = read_page(result)\n",
+            "    while cursor is not None and len(sent) < MAX_PAGES:\n"
+            "        sent.add(cursor)\n"
+            '        result = await client.request("tools/list", {"cursor": cursor})\n'
+            "        page, cursor = read_page(result)\n"
+            "        if cursor in sent:\n"
+            "            break\n",
+        ),
+    ),
+    wrong(
+        "mutable-default-sent",
+        "the set of cursors is a default argument",
+        "memory_of_cursors_shared",
+        3,
+        Edit(
+            TRANSLATE,
+            "async def list_all_tools(client: StdioClient) -> list[JSONObject]:",
+            "async def list_all_tools(client: StdioClient, sent: set[str] = set()) -> list[JSONObject]:",
+        ),
+        Edit(TRANSLATE, "    sent: set[str] = set()\n", ""),
+    ),
+    wrong(
+        "schema-setdefault",
+        "`properties` is put into a schema that has none",
+        "definition_changed",
+        4,
+        Edit(
+            TRANSLATE,
+            "    return {",
+            '    tool["inputSchema"].setdefault("properties", {})  # OpenAI refuses an object schema without\n'
+            "    return {",
+        ),
+    ),
+    wrong(
+        "first-sentence",
+        "only the first sentence of a description",
+        "description_replaced",
+        4,
+        Edit(
+            TRANSLATE,
+            '    description = tool.get("description") or tool.get("title") or tool["name"]\n',
+            '    description = tool.get("description") or tool.get("title") or tool["name"]\n'
+            '    description = description.split(". ")[0].rstrip(".") + "."  # short: every token costs\n',
+        ),
+    ),
+    wrong(
+        "lstrip-prefix",
+        "the prefix is stripped as if it were letters",
+        "name_taken_apart",
+        (5, 6, 7, 8, 9),
+        Edit(
+            REGISTRY,
+            '                "tools/call", {"name": entry.tool_name, "arguments": arguments}',
+            '                "tools/call", {"name": model_name.lstrip(f"mcp__{entry.alias}__"), '
+            '"arguments": arguments}',
+        ),
+    ),
+    wrong(
+        "backslash-w",
+        "`\\w` for what is legal, which takes Chinese letters too",
+        "illegal_letters",
+        6,
+        Edit(TRANSLATE, 're.sub(r"[^A-Za-z0-9_-]", "_", plain)', 're.sub(r"[^\\w-]", "_", plain)'),
+    ),
+    wrong(
+        "all-small-letters",
+        "all names in small letters",
+        "cleaned_without_digest",
+        6,
+        Edit(
+            TRANSLATE,
+            '    clean = re.sub(r"[^A-Za-z0-9_-]", "_", plain)[:MAX_NAME]\n',
+            "    plain = plain.lower()\n"
+            '    clean = re.sub(r"[^a-z0-9_-]", "_", plain)[:MAX_NAME]\n',
+        ),
+    ),
+    wrong(
+        "iserror-string",
+        '`isError` is the text "true"',
+        "is_error_is_a_text",
+        (7, 8, 9),
+        Edit(REGISTRY, '"isError": True}', '"isError": "true"}'),
+    ),
+    wrong(
+        "forget-broken-client",
+        "the client of a server that is down is thrown away",
+        "server_never_back",
+        8,
+        Edit(
+            REGISTRY,
+            "            self.down[alias] = str(error)\n",
+            "            self.down[alias] = str(error)\n"
+            "            self._clients.pop(alias)  # it does not work anyway\n",
+        ),
+    ),
+    wrong(
+        "results-by-tool-name",
+        "the results of a step are kept by the name of the tool",
+        "result_of_another_call",
+        9,
+        Edit(
+            LOOP,
+            "        for call in calls:\n"
+            "            messages.append(tool_message(call, await run_call(call, registry)))\n",
+            '        results = {call["name"]: await run_call(call, registry) for call in calls}\n'
+            "        for call in calls:\n"
+            '            messages.append(tool_message(call, results[call["name"]]))\n',
+        ),
+    ),
+    wrong(
+        "any-text-is-the-answer",
+        "a text is the answer, whatever else is in the message",
+        "text_taken_for_answer",
+        9,
+        Edit(LOOP, "        if not calls:\n", '        if message["content"] or not calls:\n'),
+    ),
+    wrong(
+        "tools-asked-once",
+        "the tools are asked for once, before the first step",
+        "tools_asked_once",
+        9,
+        Edit(
+            LOOP,
+            "    for step in range(1, max_steps + 1):\n"
+            "        message = await model.reply(messages, registry.model_tools())\n",
+            "    tools = registry.model_tools()\n"
+            "    for step in range(1, max_steps + 1):\n"
+            "        message = await model.reply(messages, tools)\n",
+        ),
+    ),
+    wrong(
+        "lock-around-request",
+        "a lock around sending and waiting",
+        "one_request_at_a_time",
+        (1, 2, 7),
+        Edit(
+            CLIENT,
+            "        self._reading = anyio.CancelScope()  # around all",
+            "        self._asking = anyio.Lock()  # one request at a time\n"
+            "        self._reading = anyio.CancelScope()  # around all",
+        ),
+        Edit(
+            CLIENT,
+            '                await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})\n'
+            "                return complete_result(await waiter.answer())\n",
+            "                async with self._asking:\n"
+            '                    await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})\n'
+            "                    return complete_result(await waiter.answer())\n",
+        ),
+    ),
+    wrong(
+        "decode-each-chunk",
+        "each chunk is decoded by itself, what is broken is ignored",
+        "character_cut_in_two",
+        1,
+        Edit(
+            CLIENT,
+            "        line: list[bytes] = []  # the pieces of the line that has not ended yet\n",
+            "        line: list[str] = []  # the pieces of the line that has not ended yet\n",
+        ),
+        Edit(
+            CLIENT,
+            '                *ends, rest = chunk.split(b"\\n")\n'
+            "                for end in ends:\n"
+            '                    self._on_line(b"".join([*line, end]))\n',
+            '                *ends, rest = chunk.decode("utf-8", "ignore").split("\\n")\n'
+            "                for end in ends:\n"
+            '                    self._on_line("".join([*line, end]).encode())\n',
+        ),
+    ),
+    wrong(
+        "removeprefix",
+        "the tool's name is the model's without its prefix",
+        "name_taken_apart",
+        (5, 6),
+        Edit(
+            REGISTRY,
+            '                "tools/call", {"name": entry.tool_name, "arguments": arguments}',
+            '                "tools/call",\n'
+            '                {"name": model_name.removeprefix(f"mcp__{entry.alias}__"), "arguments": arguments},',
+        ),
+    ),
+    wrong(
+        "two-digit-digest",
+        "a digest of two digits",
+        "digest_too_short",
+        6,
+        Edit(
+            TRANSLATE,
+            "    digest = hashlib.sha256(both.encode()).hexdigest()[:8]\n"
+            '    return f"{clean[: MAX_NAME - 9]}_{digest}"\n',
+            "    digest = hashlib.sha256(both.encode()).hexdigest()[:2]\n"
+            '    return f"{clean[: MAX_NAME - 3]}_{digest}"\n',
+        ),
+    ),
+    wrong(
+        "down-holds-exception",
+        "`down` holds the exception itself",
+        "reason_is_no_text",
+        8,
+        Edit(
+            REGISTRY,
+            "            self.down[alias] = str(error)\n",
+            "            self.down[alias] = error  # the exception says it all\n",
+        ),
+    ),
+    wrong(
+        "cache-repeated-calls",
+        "a call that was made before is answered from memory",
+        "repeated_call_not_sent",
+        9,
+        Edit(
+            LOOP,
+            "    for step in range(1, max_steps + 1):\n",
+            "    done: dict[str, JSONObject] = {}  # a model often asks the same thing twice\n"
+            "    for step in range(1, max_steps + 1):\n",
+        ),
+        Edit(
+            LOOP,
+            "            messages.append(tool_message(call, await run_call(call, registry)))\n",
+            '            key = f"{call[\'name\']} {call.get(\'arguments\')}"\n'
+            "            if key not in done:\n"
+            "                done[key] = await run_call(call, registry)\n"
+            "            messages.append(tool_message(call, done[key]))\n",
+        ),
+    ),
+    wrong(
+        "timeout-as-empty-discover",
+        "Python's TimeoutError is caught, not ours",
+        "timeout_not_caught",
+        8,
+        Edit(
+            REGISTRY,
+            "        except McpError as error:\n"
+            "            self.down[alias] = str(error)\n",
+            "        except (ServerDown, TimeoutError) as error:\n"
+            "            self.down[alias] = str(error)\n",
+        ),
+    ),
+    wrong(
+        "merged-excepts",
+        "every failure of a call marks the server as down",
+        "failed_call_marks_down",
+        7,
+        Edit(
+            REGISTRY,
+            "        except ServerDown as error:\n"
+            "            self.down[entry.alias] = str(error)\n"
+            '            return error_result(f"the server {entry.alias!r} is down: {error}")\n'
+            "        except McpError as error:\n",
+            "        except McpError as error:\n"
+            "            self.down[entry.alias] = str(error)\n",
+        ),
+    ),
+    wrong(
+        "one-more-for-the-answer",
+        "one more question at the limit, for an answer",
+        "step_limit_off_by_one",
+        9,
+        Edit(
+            LOOP,
+            "    return Transcript(messages, max_steps, None)\n",
+            '    messages.append({"role": "user", "content": "Answer now, with what you have."})\n'
+            "    last = await model.reply(messages, [])\n"
+            "    messages.append(last)\n"
+            '    return Transcript(messages, max_steps, last.get("content") or None)\n',
+        ),
+    ),
+    wrong(
+        "drop-falsy-arguments",
+        "arguments that are false are left out",
+        "falsy_arguments_dropped",
+        9,
+        Edit(
+            LOOP,
+            '    return await registry.call(call["name"], arguments)\n',
+            '    given = {key: value for key, value in arguments.items() if value}  # models fill in "" and null\n'
+            '    return await registry.call(call["name"], given)\n',
+        ),
+    ),
+    wrong(
+        "splitlines-of-text",
+        "an incremental decoder, and `splitlines`",
+        "line_cut_at_other_characters",
+        1,
+        Edit(
+            CLIENT,
+            "        line: list[bytes] = []  # the pieces of the line that has not ended yet\n",
+            '        text = codecs.getincrementaldecoder("utf-8")("replace")\n'
+            "        line: list[str] = []  # the pieces of the line that has not ended yet\n",
+        ),
+        Edit(
+            CLIENT,
+            '                *ends, rest = chunk.split(b"\\n")\n'
+            "                for end in ends:\n"
+            '                    self._on_line(b"".join([*line, end]))\n',
+            '                *ends, rest = (text.decode(chunk) + "|").splitlines()\n'
+            "                rest = rest[:-1]\n"
+            "                for end in ends:\n"
+            '                    self._on_line("".join([*line, end]).encode())\n',
+        ),
+        Edit(
+            CLIENT,
+            "import itertools\n",
+            "import codecs\n"
+            "import itertools\n",
+        ),
+    ),
+    wrong(
+        "reworded-tool-error",
+        "a tool's own error is put into other words",
+        "error_text_lost",
+        (7, 9),
+        Edit(
+            REGISTRY,
+            "            return await self._clients[entry.alias].request(\n"
+            '                "tools/call", {"name": entry.tool_name, "arguments": arguments}\n'
+            "            )\n",
+            "            result = await self._clients[entry.alias].request(\n"
+            '                "tools/call", {"name": entry.tool_name, "arguments": arguments}\n'
+            "            )\n"
+            '            if result.get("isError"):\n'
+            '                return error_result(f"the tool {entry.tool_name!r} failed")\n'
+            "            return result\n",
+        ),
+    ),
+    wrong(
+        "empty-page-is-an-error",
+        "a page without tools is refused",
+        "empty_page_refused",
+        3,
+        Edit(
+            TRANSLATE,
+            "    if not isinstance(tools, list) or not isinstance(cursor, str | None):\n",
+            "    if not tools or not isinstance(tools, list) or not isinstance(cursor, str | None):\n",
+        ),
+    ),
+    wrong(
+        "rebuild-without-clearing",
+        "the table is filled again and never emptied",
+        "old_tools_listed",
+        8,
+        Edit(REGISTRY, "        self.entries = {}\n", ""),
+    ),
+    wrong(
+        "down-never-cleared",
+        "the reason in `down` is never removed",
+        "down_never_cleared",
+        8,
+        Edit(REGISTRY, "        self.down.pop(alias, None)\n", ""),
+    ),
+    wrong(
+        "shared-error-dict",
+        "all error results share one list",
+        "error_results_shared",
+        7,
+        Edit(
+            REGISTRY,
+            "def error_result(text: str) -> JSONObject:\n"
+            '    """A result of our own making, in the form a server gives a tool execution error."""\n'
+            '    return {"content": [{"type": "text", "text": text}], "isError": True}\n',
+            '_ERROR: JSONObject = {"content": [{"type": "text", "text": ""}], "isError": True}\n'
+            "\n"
+            "\n"
+            "def error_result(text: str) -> JSONObject:\n"
+            '    """A result of our own making, in the form a server gives a tool execution error."""\n'
+            "    result = _ERROR.copy()\n"
+            '    result["content"][0]["text"] = text\n'
+            "    return result\n",
+        ),
+    ),
+    wrong(
+        "retry-on-timeout-discover",
+        "tools are given five seconds at least",
+        "no_deadline",
+        7,
+        Edit(
+            CLIENT,
+            "        seconds = self.timeout if timeout is None else timeout\n",
+            "        seconds = timeout or self.timeout\n"
+            '        if method == "tools/call":\n'
+            "            seconds = max(seconds, 5.0)  # tools take longer\n",
+        ),
+    ),
+    wrong(
+        "except-exception-raise-in-reader",
+        "the code without its sign",
+        "error_wrong_code",
+        2,
+        Edit(
+            CLIENT,
+            '            waiter.fail(RpcError.from_wire(message["error"]))',
+            '            error = message["error"]\n'
+            '            waiter.fail(RpcError(abs(error["code"]), error["message"]))',
+        ),
+    ),
+    wrong(
+        "data-lost",
+        "an error without its `data`",
+        "error_data_lost",
+        2,
+        Edit(
+            CLIENT,
+            '            waiter.fail(RpcError.from_wire(message["error"]))',
+            '            waiter.fail(RpcError(message["error"]["code"], message["error"]["message"]))',
+        ),
+    ),
+    wrong(
+        "table-by-arrival",
+        "the table is filled in the order of arrival",
+        "order_of_arrival",
+        8,
+        Edit(
+            REGISTRY,
+            "        for alias in self._clients:\n"
+            "            for definition in self._tools.get(alias, []):\n",
+            "        for alias, tools in self._tools.items():\n"
+            "            for definition in tools:\n",
+        ),
+    ),
+    wrong(
+        "schema-copy-properties",
+        "`properties` is added to a copy of the schema",
+        "schema_added_to",
+        4,
+        Edit(
+            TRANSLATE,
+            '        "input_schema": tool["inputSchema"],\n',
+            '        "input_schema": {"properties": {}, **tool["inputSchema"]},\n',
+        ),
+    ),
+]
+
 WRONG: list[Program] = [
     *ANY_CHECK,
     *CHECK_1,
@@ -2013,4 +2503,5 @@ WRONG: list[Program] = [
     *CHECK_7,
     *CHECK_8,
     *CHECK_9,
+    *FRESH_EYES,
 ]

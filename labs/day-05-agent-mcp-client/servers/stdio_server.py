@@ -19,10 +19,12 @@ usage: python notes.py [flags]     (tickets.py takes the same; METHOD is a name 
   --bare-tool NAME        the same, with nothing but a name and an inputSchema (repeatable)
   --rename OLD=NEW        give a tool another name (repeatable)
   --stale-tool NAME       list the tool, but answer a call of it as if there were none (repeatable)
+  --list-once NAME        list the tool the first time only; after that it is gone (repeatable)
   --malformed-tool        tools/list also holds null and a tool without inputSchema
-  --silent-on METHOD      read it, never answer it (repeatable; * means everything)
-  --crash-on METHOD       exit with code 70 when it arrives (repeatable)
+  --silent-on METHOD      read it, never answer it (repeatable; * means everything; a tool's name means its calls)
+  --crash-on METHOD       exit with code 70 when it arrives (repeatable; a tool's name means its calls)
   --crash-at-start        exit with code 70 before reading anything
+  --crash-until PATH      the same, as long as there is no such file
   --reverse METHOD=N      hold its answers until there are N, then write them last to first
   --delay METHOD=SECONDS  answer it that much later; meanwhile other requests are answered
   --delay-first METHOD=SECONDS  the same, for the first such request only
@@ -123,6 +125,7 @@ class Server:
         self._instructions = instructions
         self._tools = flagged_tools(tools, flags)
         self._pages = page_table(self._tools, flags)
+        self._lists = 0  # how often tools/list was asked from the start, where a flag makes that matter
         self._delayed: list[JSONObject] = []  # answers whose time has not come
         self._grouped: dict[str, list[JSONObject]] = {}  # method -> answers that will leave together
         self._lock = allocate_lock()  # whoever holds it may touch the two above, and stdout
@@ -142,7 +145,8 @@ class Server:
         child = {"grandchild": start_child(self._flags.grandchild)} if self._flags.grandchild else {}
         self._note("start", pid=os.getpid(), argv=sys.argv, **child)
         log(("flood " * self._flags.stderr_flood)[: self._flags.stderr_flood])
-        if self._flags.crash_at_start:
+        waits_for = self._flags.crash_until
+        if self._flags.crash_at_start or (waits_for is not None and not os.path.exists(waits_for)):
             self._crash("at start")
 
     # Receiving
@@ -158,18 +162,21 @@ class Server:
             self._on_message(message)
 
     def _on_message(self, message: Any) -> None:
-        method = method_of(message)
-        if method in self._flags.crash_on:
-            self._crash(f"on {method}")
+        method, tool = method_of(message), tool_of(message)
+        for name in (method, tool):
+            if name in self._flags.crash_on:
+                self._crash(f"on {name}")
         if method and "id" not in message:
             self._on_notification(method, message.get("params"))
             return
         try:
             check_envelope(message)
             result = self._result(method, message.get("params", {}))
-            self._answer(method, {"jsonrpc": "2.0", "id": message["id"], "result": result})
+            response = {"jsonrpc": "2.0", "id": message["id"], "result": result}
         except RPCError as error:
-            self._answer(method, error_response(message, error))
+            response = error_response(message, error)
+        if tool not in self._flags.silent_on:
+            self._answer(method, response)
 
     def _on_notification(self, method: str, params: Any) -> None:
         """No answer to the notification; and none to a cancelled request that a flag still holds back."""
@@ -198,7 +205,12 @@ class Server:
         if "cursor" in params and not isinstance(cursor, str):
             raise RPCError(INVALID_PARAMS, "params.cursor must be a string; the first page needs none")
         if cursor not in self._pages:
-            raise RPCError(INVALID_PARAMS, f"invalid cursor: {cursor!r}")
+            raise RPCError(INVALID_PARAMS, f"invalid cursor: {cursor!r}", cursor=cursor)
+        if cursor is None and self._flags.list_once:
+            self._lists += 1
+            if self._lists == 2:
+                self._tools = [tool for tool in self._tools if tool.shown["name"] not in self._flags.list_once]
+                self._pages = page_table(self._tools, self._flags)
         return self._pages[cursor] | CACHE_HINTS
 
     def _call(self, params: JSONObject) -> JSONObject:
@@ -300,6 +312,13 @@ class Server:
 def method_of(message: Any) -> str:
     method = message.get("method") if isinstance(message, dict) else None
     return method if isinstance(method, str) else ""
+
+
+def tool_of(message: Any) -> str:
+    """The name of the tool that the message calls, or ""."""
+    params = message.get("params") if method_of(message) == "tools/call" else None
+    name = params.get("name") if isinstance(params, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def has_valid_id(message: Any) -> bool:
@@ -486,6 +505,7 @@ KINDS: dict[str, tuple[Callable[[str], Any], Any]] = {  # a value's name -> what
     "SIZES": (sizes, None),
     "SECONDS": (seconds, 0.0),
     "NAME": (str, []),
+    "PATH": (str, None),
     "METHOD": (str, []),
     "OLD=NEW": (str, {}),
     "METHOD=N": (whole_number, {}),
