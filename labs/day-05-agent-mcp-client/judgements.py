@@ -48,6 +48,7 @@ SHOWN_CHARACTERS = 800  # of what was expected, and of what was got
 WRONG_ANSWER = "the answer to nobody's request"  # in what a server with --text-id sends
 TOO_EARLY_SECONDS = 0.5  # a request that times out so soon, though it may wait for seconds, had no time
 REASON_CHARACTERS = 5  # a shorter text is no reason
+RUN = re.compile(f"{LONG[0]}{{9,}}")  # what is left of the long text
 INVISIBLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 Lines = tuple[str, ...]
@@ -130,7 +131,9 @@ def brief(message: Any) -> str:
 
 def cut(text: str, most: int = WIRE_CHARACTERS) -> str:
     """The text as a line can show it: characters that end lines are written out, long ones shortened."""
-    text = INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace(LONG, f"{LONG[:2]}…{LONG[:2]}"))
+    text = text.replace(LONG, f"{LONG[:2]}…{LONG[:2]}")
+    text = RUN.sub(lambda found: f"{LONG[0]}×{len(found[0])}", text)
+    text = INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
