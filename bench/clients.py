@@ -62,7 +62,7 @@ def figures(clients: list[str], case: str, rounds: int) -> dict[str, Figures]:
 
 
 def run(client: str, case: str) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.contender", client, case]
+    command = [sys.executable, "-B", "-m", "bench.contender", client, case]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
     if done.returncode != 0:
         raise SystemExit(f"{client}, {case}: ended with {done.returncode}\n{done.stderr}")

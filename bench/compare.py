@@ -109,7 +109,7 @@ def cell(case: str, client: Other) -> str:
 
 def observe(python: str, client: Other, case: str) -> str:
     mark = secrets.token_hex(8)
-    command = [python, "-m", "bench.compared", client.module, case, mark]
+    command = [python, "-B", "-m", "bench.compared", client.module, case, mark]
     limit = LONGEST.get(case, LIMIT)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:  # a pipe that nobody reads would stop a client
         process = subprocess.Popen(

@@ -65,7 +65,7 @@ def curve(
 
 def run(client: str, case: str, number: int) -> list[Figures]:
     """One run's figures; none when it failed or had no end."""
-    command = [sys.executable, "-m", "bench.crowd", client, case, str(number)]
+    command = [sys.executable, "-B", "-m", "bench.crowd", client, case, str(number)]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=LIMIT)
     except subprocess.TimeoutExpired:
