@@ -679,7 +679,9 @@ def left_running(folder: Path) -> list[str]:
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """All files but Python's own: the kit is compiled as it is used."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def main(names: list[str]) -> int:
