@@ -587,7 +587,7 @@ HARM = [
            is_posix=True),
     attack("memory", "asks for 64 GB and holds on to them",
            while_listing("_held = bytearray(64 << 30)\nraise SystemExit(0)"), only=(4,)),
-    attack("huge-notes", "returns 2 MB from model_tool_name", while_naming("return 'x' * 2_000_000"), only=(6,)),
+    attack("huge-notes", "returns 20,000 letters for each name", while_naming("return 'x' * 20_000"), only=(6,)),
     attack("flood", "prints 20 MB on both streams", while_listing(
         "import os\nfor _ in range(10): os.write(1, b'x' * 1_000_000); os.write(2, b'y' * 1_000_000)"), only=(4,)),
     attack("kill-others", "kills the other workers of the run", while_listing(
