@@ -15,7 +15,7 @@ MOCKED := $(filter-out 0,$(MOCK))
 COMMAND := $(if $(QUESTION),$(LAB)/host/main.py,$(if $(MOCKED),selftest.py,$(LAB)/host/main.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help start test typecheck lint diff proof bench clean setup setup-dev
+.PHONY: help start test typecheck lint diff proof mutants bench clean setup setup-dev
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -37,6 +37,9 @@ diff: ## starter against solution: the four hunks, in colour
 
 proof: setup-dev ## every wrong program against every check: docs/kill-matrix.md
 	@$(VENV_PYTHON) -m labkit.proof
+
+mutants: setup-dev ## every small slip in the solution against the checks: docs/mutants.md (some minutes)
+	@$(VENV_PYTHON) -m labkit.mutants
 
 bench: setup-dev ## the benchmarks, with printed ratios
 	@$(VENV_PYTHON) -m bench
