@@ -193,7 +193,7 @@ CHECK_1 = [
         "discover-makes-it-up",
         "`discover` returns what it expects, without asking",
         "not_discovered",
-        1,
+        (1, 8),
         Edit(
             TRANSLATE,
             DISCOVER,
@@ -1246,6 +1246,13 @@ CHECK_6 = [
         Edit(TRANSLATE, 'f"mcp__{alias}__{tool_name}"', 'f"mcp_{alias}_{tool_name}"'),
     ),
     wrong(
+        "nothing-in-between",
+        "alias and tool joined by nothing",
+        "boundary_blurred",
+        6,
+        Edit(TRANSLATE, 'f"mcp__{alias}__{tool_name}"', 'f"mcp__{alias}{tool_name}"'),
+    ),
+    wrong(
         "hash-of-python",
         "`hash()` for the digest",
         "name_changes_between_runs",
@@ -1584,6 +1591,13 @@ CAUGHT = "        except McpError as error:\n" + NOTED
 
 CHECK_8 = [
     Program("todo-4-undone", "TODO 4 as in the starter", (), {8: "refresh_raised"}, (4,)),
+    wrong(
+        "refreshed-without-discovery",
+        "`refresh` lists the tools of a server that it has not asked `server/discover`",
+        "not_discovered",
+        8,
+        Edit(REGISTRY, "            await discover(client)\n", ""),
+    ),
     wrong(
         "only-server-down-caught",
         "a server that does not start is caught, a silent one is not",
