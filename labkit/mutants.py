@@ -4,9 +4,10 @@ usage: python -m labkit.mutants [--check] [--jobs N] [--lab NAME] [ID ...]
 
 Without arguments it changes every place of the solution (labkit.mutate), one at a time, runs the checks until one
 is red, and writes docs/mutants.md. A mutant that all checks find green has survived: the lab's proof/survivors.py
-says why that is right, or it is unreviewed. With --check it writes nothing and fails when the committed page is not
-what it would have written. With ids it runs these with all checks and shows what each red one saw.
-Exit code 1: a bar is missed, a survivor is unreviewed, or one that was reviewed is none.
+says why, and which of the kit's own tests sees it (labkit.guards), or it is unreviewed. With --check it writes
+nothing and fails when the committed page is not what it would have written. With ids it runs these with all checks
+and shows what each red one saw. Exit code 1: a bar is missed, a survivor is unreviewed, or one that was reviewed
+is none.
 """
 
 import argparse
@@ -40,7 +41,7 @@ INPUTS = (  # what the outcome depends on, in the lab's folder and in this one
 )
 OWN_INPUTS = ("mutate.py", "mutants.py")
 
-Reviewed = Mapping[str, tuple[str, str]]  # id -> its kind, and the reason
+Reviewed = Mapping[str, tuple[str, str, str]]  # id -> its kind, the reason, the test in tests/ that sees it or ""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Outcome:
 
 def main(arguments: list[str]) -> int:
     options = _parse(arguments)
-    folder = next(folder for folder in _labs() if options.lab in (None, folder.name))
+    folder = next(folder for folder in labs_with_survivors() if options.lab in (None, folder.name))
     lab, reviewed = load_lab(folder), load_reviewed(folder)
     everything = all_mutants(folder, lab)
     if options.ids:
@@ -81,7 +82,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _labs() -> list[Path]:
+def labs_with_survivors() -> list[Path]:
+    """The labs whose mutants can be run, the last one first."""
     return [folder for folder in reversed(find_labs()) if (folder / "proof" / "survivors.py").is_file()]
 
 
@@ -92,7 +94,7 @@ def all_mutants(lab_folder: Path, lab: Lab) -> list[Mutant]:
 
 
 def load_reviewed(lab_folder: Path) -> Reviewed:
-    """The survivors that somebody has looked at: id -> kind, reason."""
+    """The survivors that somebody has looked at."""
     load_programs(lab_folder)  # puts this lab's `proof` in the place of another's
     sys.path.insert(0, str(lab_folder))
     try:
@@ -216,7 +218,7 @@ def _show_all(mutant: Mutant, lab_folder: Path, lab: Lab) -> None:
 
 def kind_of(outcome: Outcome, reviewed: Reviewed) -> str:
     """ "killed", or what the review says of this survivor."""
-    return "killed" if outcome.red else reviewed.get(outcome.mutant.id, (UNREVIEWED, ""))[0]
+    return "killed" if outcome.red else reviewed.get(outcome.mutant.id, (UNREVIEWED, "", ""))[0]
 
 
 def _stale(outcomes: list[Outcome], reviewed: Reviewed) -> list[str]:
@@ -239,9 +241,10 @@ class Count:
     """Of some mutants: how many there are, and what became of them."""
 
     generated: int
-    killed: int
+    killed: int  # by a check
     equivalent: int
-    out_of_reach: int
+    guarded: int  # out of the lesson's reach, and seen by a test of the kit
+    unguarded: int  # out of the lesson's reach, and seen by none
     unreviewed: int
 
     @property
@@ -252,28 +255,49 @@ class Count:
     @property
     def adjusted(self) -> float:
         """Percent killed of those that are not equivalent."""
-        rest = self.generated - self.equivalent
-        return 100 * self.killed / rest if rest else 100.0
+        return self._of_the_rest(self.killed)
+
+    @property
+    def seen(self) -> float:
+        """Percent of those that are not equivalent that a check kills or a test of the kit sees."""
+        return self._of_the_rest(self.killed + self.guarded)
 
     @property
     def cells(self) -> list[str]:
-        counts = (self.generated, self.killed, self.equivalent, self.out_of_reach, self.unreviewed)
-        return [*map(str, counts), _percent(self.raw), _percent(self.adjusted)]
+        counts = (self.generated, self.killed, self.equivalent, self.guarded, self.unguarded, self.unreviewed)
+        return [*map(str, counts), _percent(self.raw), _percent(self.adjusted), _percent(self.seen)]
+
+    def _of_the_rest(self, part: int) -> float:
+        rest = self.generated - self.equivalent
+        return 100 * part / rest if rest else 100.0
 
 
 def count(outcomes: Iterable[Outcome], reviewed: Reviewed) -> Count:
-    kinds = [kind_of(outcome, reviewed) for outcome in outcomes]
-    return Count(len(kinds), *(kinds.count(kind) for kind in ("killed", EQUIVALENT, OUT_OF_REACH, UNREVIEWED)))
+    group = list(outcomes)
+    kinds = [kind_of(outcome, reviewed) for outcome in group]
+    guarded = sum(not outcome.red and bool(reviewed.get(outcome.mutant.id, ("",) * 3)[2]) for outcome in group)
+    unguarded = kinds.count(OUT_OF_REACH) - guarded
+    return Count(
+        len(kinds), kinds.count("killed"), kinds.count(EQUIVALENT), guarded, unguarded, kinds.count(UNREVIEWED)
+    )
 
 
 def bars(outcomes: list[Outcome], reviewed: Reviewed) -> list[str]:
-    """Each bar in a line, beginning with "met" or "MISSED"."""
+    """Each bar in a line, beginning with "met" or "MISSED"; then what the checks see by themselves.
+
+    The checks judge a student's work, which is the TODO bodies. The code around them is given; what it promises
+    beyond the lesson is for the kit's own tests to see.
+    """
     inside = count((outcome for outcome in outcomes if outcome.todo), reviewed)
     whole = count(outcomes, reviewed)
     return [
-        f"{'met' if found.adjusted >= bar else 'MISSED'}: {_percent(found.adjusted)} of the mutants {where} that are"
-        f" not equivalent are killed (bar: {bar} %); {_percent(found.raw)} of all {found.generated}"
-        for where, bar, found in (("in the TODO bodies", TODO_BAR, inside), ("in the whole folder", WHOLE_BAR, whole))
+        f"{'met' if inside.adjusted >= TODO_BAR else 'MISSED'}: in the TODO bodies the checks kill"
+        f" {_percent(inside.adjusted)} of the mutants that are not equivalent (bar: {TODO_BAR} %),"
+        f" {_percent(inside.raw)} of all {inside.generated}",
+        f"{'met' if whole.seen >= WHOLE_BAR else 'MISSED'}: in the whole folder the checks kill, or a test of the kit"
+        f" sees, {_percent(whole.seen)} of the mutants that are not equivalent (bar: {WHOLE_BAR} %)",
+        f"beside it: in the whole folder the checks alone kill {_percent(whole.adjusted)} of the mutants that are not"
+        f" equivalent, {_percent(whole.raw)} of all {whole.generated}",
     ]
 
 
@@ -309,18 +333,20 @@ def page(lab_folder: Path, lab: Lab, outcomes: list[Outcome], reviewed: Reviewed
             "",
             *(f"- {bar}" for bar in bars(outcomes, reviewed)),
             "",
-            "A mutant is killed when a check is red. One that all checks find green has survived, and has been looked"
-            f" at (proof/survivors.py): it is *{EQUIVALENT}* when no caller could see a difference, and"
-            f" *{OUT_OF_REACH}* when there is one that the checks leave alone on purpose. *Raw* is killed of all;"
-            " *adjusted* is killed of those that are not equivalent. What is not changed at all, and why, stands in"
-            " labkit/mutate.py.",
+            "A mutant is *killed* when a check is red. One that all checks find green has survived, and has been looked"
+            f" at (proof/survivors.py). It is *{EQUIVALENT}* when it is as right as the solution: it keeps all that the"
+            " function's docstring and the exercise promise, so that no check may turn it red. It is"
+            f" *{OUT_OF_REACH}* when there is a difference that the checks leave alone on purpose; then a test of the"
+            " kit sees it (*guarded*), or nothing does (*unguarded*). *Raw* is killed of all, *adjusted* is killed of"
+            " those that are not equivalent, *seen* is killed or guarded of those. What is not changed at all, and"
+            " why, stands in labkit/mutate.py.",
             "",
             *_totals(lab, outcomes, reviewed),
             "",
             f"## {len(survivors)} survivors",
             "",
-            "| mutant | change | kind | why |",
-            "| --- | --- | --- | --- |",
+            "| mutant | change | kind | why | seen by |",
+            "| --- | --- | --- | --- | --- |",
             *(_row(_survivor(outcome.mutant, reviewed)) for outcome in survivors),
             "",
         ]
@@ -337,14 +363,14 @@ def _totals(lab: Lab, outcomes: list[Outcome], reviewed: Reviewed) -> list[str]:
         groups[f"**{file}**"] = here
         for scope in dict.fromkeys(outcome.mutant.scope for outcome in here):
             groups[f"{file} `{scope}`"] = [outcome for outcome in here if outcome.mutant.scope == scope]
-    heads = ["where", "mutants", "killed", EQUIVALENT, OUT_OF_REACH, UNREVIEWED, "raw", "adjusted"]
+    heads = ["where", "mutants", "killed", EQUIVALENT, "guarded", "unguarded", UNREVIEWED, "raw", "adjusted", "seen"]
     rows = [[name, *count(group, reviewed).cells] for name, group in groups.items()]
     return [_row(heads), _row(["---"] * len(heads)), *map(_row, rows)]
 
 
 def _survivor(mutant: Mutant, reviewed: Reviewed) -> list[str]:
-    kind, reason = reviewed.get(mutant.id, (UNREVIEWED, ""))
-    return [mutant.id, f"`{mutant.change}`", kind, reason]
+    kind, reason, test = reviewed.get(mutant.id, (UNREVIEWED, "", ""))
+    return [mutant.id, f"`{mutant.change}`", kind, reason, test.removeprefix("tests/")]
 
 
 def _row(cells: Iterable[str]) -> str:

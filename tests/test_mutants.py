@@ -8,6 +8,7 @@ import pytest
 from kit import LAB, SOLUTION, hunks
 
 from labkit import mutants as command
+from labkit.guards import exists
 from labkit.lab import load_lab
 from labkit.mutate import Mutant, mutants
 
@@ -125,12 +126,13 @@ def test_the_todo_bodies_are_the_four_hunks() -> None:
         assert lines == list(range(start + 1, end + 1))
 
 
-def test_the_reviewed_survivors_exist_and_say_why() -> None:
+def test_the_reviewed_survivors_exist_and_say_why_and_who_sees_them() -> None:
     reviewed = command.load_reviewed(LAB)
     assert set(reviewed) <= {mutant.id for mutant in ALL}
-    for name, (kind, reason) in reviewed.items():
+    for name, (kind, reason, test) in reviewed.items():
         assert kind in (command.EQUIVALENT, command.OUT_OF_REACH), name
-        assert len(reason) > 20, name
+        assert len(reason) > 20 and "|" not in reason, name
+        assert not test or (kind == command.OUT_OF_REACH and exists(test)), f"{name}: {test}"
 
 
 def test_the_page_is_fresh_and_its_bars_are_met() -> None:
@@ -140,13 +142,13 @@ def test_the_page_is_fresh_and_its_bars_are_met() -> None:
 
 
 def test_the_pages_survivors_are_the_reviewed_ones_and_nothing_is_unreviewed() -> None:
-    rows = re.findall(r"^\| (\S+\.py:\S+) \|.*\| ([^|]+) \| [^|]+ \|$", page(), re.MULTILINE)
-    assert dict(rows) == {name: kind for name, (kind, _) in command.load_reviewed(LAB).items()}
+    rows = re.findall(r"^\| (\S+\.py:\S+) \|.*\| ([^|]+) \| [^|]+ \| [^|]* \|$", page(), re.MULTILINE)
+    assert dict(rows) == {name: kind for name, (kind, _, _) in command.load_reviewed(LAB).items()}
 
 
 def test_a_count_leaves_the_equivalent_ones_out_and_is_never_rounded_up() -> None:
-    found = command.Count(generated=1000, killed=969, equivalent=1, out_of_reach=30, unreviewed=0)
-    assert (found.cells[-2], found.cells[-1]) == ("96.9 %", "96.9 %")
+    found = command.Count(generated=1000, killed=969, equivalent=1, guarded=29, unguarded=1, unreviewed=0)
+    assert found.cells[-3:] == ["96.9 %", "96.9 %", "99.8 %"]
     assert found.adjusted < command.TODO_BAR
 
 
