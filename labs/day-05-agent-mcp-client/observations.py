@@ -304,6 +304,7 @@ def name_cases(nonce: str) -> list[tuple[str, str]]:
         (alias, f"second_{nonce}"),
         (f"{alias}-one", nonce),
         (f"{alias}-two", nonce),
+        ("files", f"C:\\docs\\{nonce}"),
         ("笔记", nonce),
         ("工单", nonce),
     ]
