@@ -20,9 +20,10 @@ import pytest
 from kit import LAB
 from mcp_types import methods
 
+import protocol
 from agent_loop import result_text
 from discover_and_translate import discover, list_all_tools
-from protocol import PROTOCOL_VERSION, InvalidMessage, JSONObject, RequestTimeout, RpcError
+from protocol import CLIENT_INFO, PROTOCOL_VERSION, InvalidMessage, JSONObject, RequestTimeout, RpcError
 from registry import ToolRegistry
 from stdio_client import StdioClient
 
@@ -230,3 +231,14 @@ async def test_what_the_client_writes_to_a_difficult_server_is_valid_too(tmp_pat
     notices = [message for message in written if message["method"] == "notifications/cancelled"]
     assert [notice["params"]["requestId"] for notice in notices] == [message["id"] for message in calls]
     assert calls[0]["params"]["name"] == "登 录" and calls[0]["params"]["arguments"] == arguments
+
+
+@pytest.mark.parametrize("name", ["METHOD_NOT_FOUND", "INVALID_PARAMS", "UNSUPPORTED_PROTOCOL_VERSION"])
+def test_the_error_codes_are_the_official_ones(name: str) -> None:
+    assert getattr(protocol, name) == getattr(mcp_types, name)
+
+
+def test_the_client_says_its_name_and_version_in_the_official_form() -> None:
+    said = mcp_types.Implementation.model_validate(CLIENT_INFO)
+    assert said.name and said.version
+    assert set(CLIENT_INFO) == {"name", "version"}

@@ -27,7 +27,7 @@ import discover_and_translate
 from agent_loop import MAX_RESULT_CHARACTERS, Transcript, result_text, run_agent
 from discover_and_translate import discover, list_all_tools, model_tool_name, read_page, to_model_tool
 from protocol import InvalidMessage, JSONObject, McpError, RequestTimeout, RpcError, ServerDown
-from registry import ToolRegistry
+from registry import ToolRegistry, error_result
 from stdio_client import StdioClient
 
 SERVERS = LAB / "servers"
@@ -949,3 +949,11 @@ async def test_structured_content_as_deep_as_the_decoder_goes_does_not_end_the_t
 async def called_from(depth: int, function: Callable[[], Awaitable[Transcript]]) -> Transcript:
     """What `function` returns to a caller with so many frames above it."""
     return await (called_from(depth - 1, function) if depth else function())
+
+
+def test_an_error_result_of_our_own_has_the_form_of_a_servers() -> None:
+    assert error_result("no") == {"content": [{"type": "text", "text": "no"}], "isError": True}
+
+
+def test_a_registry_that_was_never_refreshed_offers_nothing() -> None:
+    assert ToolRegistry({}).model_tools() == []
