@@ -1004,8 +1004,6 @@ def judge_down(evidence: Evidence) -> Iterator[Verdict]:
     yield _judge_start(evidence, lines)
     yield _judge_refresh_again(evidence)
     yield _judge_end(evidence, lines)
-    if not requests(evidence, "notes", "server/discover"):
-        yield fail("not_discovered", "server/discover", "not asked", wire(evidence, "notes"), server="notes")
 
 
 def _judge_table(evidence: Evidence, down: JSONObject, lines: list[str]) -> Verdict:

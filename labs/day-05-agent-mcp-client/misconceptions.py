@@ -144,7 +144,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
     ),
     # 1 discovery, and the reading of answers
     "not_discovered": Misconception(
-        (1, 8),
+        (1,),
         DISCOVER,
         Text(
             "The server {server} was never asked `server/discover`. It is the one question that tells versions,"

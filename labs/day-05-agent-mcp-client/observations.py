@@ -296,17 +296,17 @@ def name_cases(nonce: str) -> list[tuple[str, str]]:
         ("a__b", nonce),
         ("a_", nonce),
         ("a", f"_{nonce}"),
-        ("ab", nonce),
-        ("a", f"b{nonce}"),
-        ("a__b", f"c__{nonce}"),
-        ("a__b__c", nonce),
         (alias, f"first_{nonce}"),
         (alias, f"second_{nonce}"),
         (f"{alias}-one", nonce),
         (f"{alias}-two", nonce),
-        ("files", f"C:\\docs\\{nonce}"),
         ("笔记", nonce),
         ("工单", nonce),
+        ("files", f"C:\\docs\\{nonce}"),
+        ("ab", nonce),
+        ("a", f"b{nonce}"),
+        ("a__b", f"c__{nonce}"),
+        ("a__b__c", nonce),
     ]
 
 

@@ -193,7 +193,7 @@ CHECK_1 = [
         "discover-makes-it-up",
         "`discover` returns what it expects, without asking",
         "not_discovered",
-        (1, 8),
+        1,
         Edit(
             TRANSLATE,
             DISCOVER,
@@ -1591,13 +1591,6 @@ CAUGHT = "        except McpError as error:\n" + NOTED
 
 CHECK_8 = [
     Program("todo-4-undone", "TODO 4 as in the starter", (), {8: "refresh_raised"}, (4,)),
-    wrong(
-        "refreshed-without-discovery",
-        "`refresh` lists the tools of a server that it has not asked `server/discover`",
-        "not_discovered",
-        8,
-        Edit(REGISTRY, "            await discover(client)\n", ""),
-    ),
     wrong(
         "only-server-down-caught",
         "a server that does not start is caught, a silent one is not",
