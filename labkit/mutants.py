@@ -12,7 +12,6 @@ is none.
 
 import argparse
 import difflib
-import hashlib
 import importlib
 import os
 import re
@@ -26,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from labkit import digest
 from labkit.lab import ROOT, Check, Lab, find_labs, load_lab
 from labkit.mutate import Mutant, mutants
 from labkit.programs import is_red, judge, load_programs
@@ -308,15 +308,10 @@ def _percent(value: float) -> str:
 # The page
 
 
-def digest(lab_folder: Path) -> str:
-    """A word that changes when anything changes that the outcome depends on; line ends do not count."""
-    files = [file for pattern in INPUTS for file in sorted(lab_folder.glob(pattern))]
-    files += [Path(__file__).with_name(name) for name in OWN_INPUTS]
-    whole = hashlib.sha256()
-    for file in files:
-        text = file.read_text(encoding="utf-8")  # reads any line end as "\n"
-        whole.update(f"{file.relative_to(ROOT).as_posix()}\n{len(text)}\n{text}".encode())
-    return whole.hexdigest()[:16]
+def inputs(lab_folder: Path) -> list[Path]:
+    """All that the page depends on."""
+    own = [Path(__file__).with_name(name) for name in OWN_INPUTS]
+    return [*own, *(file for pattern in INPUTS for file in lab_folder.glob(pattern))]
 
 
 def page(lab_folder: Path, lab: Lab, outcomes: list[Outcome], reviewed: Reviewed) -> str:
@@ -329,7 +324,7 @@ def page(lab_folder: Path, lab: Lab, outcomes: list[Outcome], reviewed: Reviewed
             f"What the {len(lab.checks)} checks of `{lab_folder.name}` make of the solution with one small change."
             " Written by `make mutants`; a test says whether it is stale. Do not edit.",
             "",
-            f"Inputs: `{digest(lab_folder)}`",
+            digest.line(digest.digest(inputs(lab_folder))),
             "",
             *(f"- {bar}" for bar in bars(outcomes, reviewed)),
             "",

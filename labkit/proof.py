@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+from labkit import digest
 from labkit.lab import ROOT, Lab, Text, find_labs, load_lab
 from labkit.programs import Program, differences, is_red, judge, load_programs, write
 from labkit.run import Result
@@ -24,6 +25,9 @@ from labkit.run import Result
 MATRIX = ROOT / "docs" / "kill-matrix.md"
 JOBS = 2 * (os.cpu_count() or 1)  # programs at a time; each waits half of its time
 RED, GREEN = "✗", "·"
+INPUTS = (  # what the outcome depends on, in the lab's folder
+    *("solution/*.py", "starter/*.py", "servers/*.py", "*.py", "proof/wrong.py", "proof/right.py"),
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def main(arguments: list[str]) -> int:
     ordered = [[proofs[program.name] for program in group] for group in (wrong, right)]
     print(f"{len(programs)} programs x {len(lab.checks)} checks in {time.monotonic() - start:.0f} s")
     is_met = _bars(*ordered)
-    is_fresh = _write(matrix(folder.name, lab, *ordered), options.check)
+    is_fresh = _write(matrix(folder, lab, *ordered), options.check)
     return 0 if is_met and is_fresh else 1
 
 
@@ -179,14 +183,20 @@ def _write(text: str, is_check: bool) -> bool:
 # The matrix
 
 
-def matrix(lab_name: str, lab: Lab, wrong: list[Proof], right: list[Proof]) -> str:
+def inputs(lab_folder: Path) -> list[Path]:
+    return [file for pattern in INPUTS for file in lab_folder.glob(pattern)]
+
+
+def matrix(lab_folder: Path, lab: Lab, wrong: list[Proof], right: list[Proof]) -> str:
     """The page: what was seen, and nothing that changes from run to run."""
     return "\n".join(
         [
             "# Kill matrix",
             "",
-            f"What the {len(lab.checks)} checks of `{lab_name}` make of programs that are known to be wrong or right."
-            " Written by `make proof`; `python -m labkit.proof --check` says whether it is stale. Do not edit.",
+            f"What the {len(lab.checks)} checks of `{lab_folder.name}` make of programs that are known to be wrong or"
+            " right. Written by `make proof`; a test says whether it is stale. Do not edit.",
+            "",
+            digest.line(digest.digest(inputs(lab_folder))),
             "",
             f"`{RED}` is red, `{GREEN}` is green. A wrong program must be red exactly where it says, and each of its"
             " red checks must name its misconception (labs/*/misconceptions.py). A right program must be green"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from kit import ALL, LAB
 
+from labkit import digest, proof
 from labkit.lab import load_lab
 from labkit.programs import Program, differences, judge, load_programs, write
 
@@ -39,6 +40,20 @@ def test_they_are_red_and_named_where_they_are_wrong_and_green_elsewhere(tmp_pat
         jobs = {program.name: pool.submit(faults, program, tmp_path / program.name) for program in programs}
 
     assert {name: job.result() for name, job in jobs.items() if job.result()} == {}
+
+
+def test_the_kill_matrix_is_fresh() -> None:
+    fresh = digest.digest(proof.inputs(LAB))
+    assert digest.read(proof.MATRIX) == fresh, "docs/kill-matrix.md is stale: run `make proof`, and commit it"
+
+
+def test_line_ends_do_not_change_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digest, "ROOT", tmp_path)
+    file, seen = tmp_path / "checks.py", []
+    for text in (b"a = 1\nb = 2\n", b"a = 1\r\nb = 2\r\n", b"a = 1\nb = 3\n"):
+        file.write_bytes(text)
+        seen.append(digest.digest([file]))
+    assert seen[0] == seen[1] != seen[2]
 
 
 def test_each_check_is_seen_red_here() -> None:
