@@ -335,7 +335,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "cut": ("... {count} more characters for the model", "……给模型的还有 {count} 个字符"),
     "legend": (
         "(name for the model -> name on the wire @ server)",
-        "（给模型的名字 -> 线上的名字 @ 服务端）",
+        "（给模型的名字 -> 发给服务端的名字 @ 服务端）",
     ),
     "answer": ("answer", "回答"),
     "empty_answer": ("(the model answered with no words)", "（模型的回答是空的）"),
