@@ -1,7 +1,7 @@
 """The mutants of the solution that no check turns red, and why that is right; labkit.mutants runs them.
 
-An equivalent one is as right as the solution. Of the others each names the test of the kit that sees it, which
-labkit.guards holds against it; where there is none, the reason says why.
+An equivalent one is as right as the solution. Each other one names the test of the kit that sees it, and
+labkit.guards runs that test; where there is none, nothing sees it but a reader.
 """
 
 EQUIVALENT = "equivalent"
@@ -53,6 +53,11 @@ REVIEWED: Reviewed = {
         "stdio_client.py:LAST_WORDS_BYTES:1:constant.2",
         "agent_loop.py:MAX_RESULT_CHARACTERS:1:constant",
         "agent_loop.py:MAX_RESULT_CHARACTERS:1:constant.2",
+        "stdio_client.py:StdioClient._read_stdout:5:constant",
+        "stdio_client.py:StdioClient._read_stdout:5:constant.2",
+        "stdio_client.py:StdioClient._read_stdout:11:constant",
+        "stdio_client.py:StdioClient._read_stdout:11:constant.2",
+        "stdio_client.py:StdioClient._read_stdout:14:compare-boundary",
     ),
     **equivalent(
         "the list has one message: before its end is before its beginning",
@@ -81,6 +86,14 @@ REVIEWED: Reviewed = {
     **equivalent(
         "the same JSON, with blanks",
         "protocol.py:_encoder:1:drop-argument",
+    ),
+    **equivalent(
+        "a process that was opened with pipes has a standard input; the type checker wants to hear it",
+        "stdio_client.py:StdioClient._send:5:drop-operand.2",
+    ),
+    **equivalent(
+        "it saves a turn of the event loop, and no more",
+        "stdio_client.py:StdioClient.__init__:22:constant",
     ),
     **beyond(
         "who the client says it is: optional in the specification, and a student may write another name",
@@ -155,6 +168,24 @@ REVIEWED: Reviewed = {
         },
     ),
     **beyond(
+        "JSON that is no message: a list, a log entry, an answer without `jsonrpc`; the mock servers send none",
+        "protocol.py:decode",
+        {
+            "7:drop-operand": STDIO + "a_line_that_is_no_answer_to_us_is_passed_over",
+            "7:and-or": STDIO + "a_line_that_is_no_answer_to_us_is_passed_over",
+            "7:drop-operand.2": STDIO + "what_a_server_has_logged_to_its_output_in_json_is_among_the_last_words",
+            "7:text.2": STDIO + "a_character_may_be_split_over_two_writes",
+            "7:text.3": STDIO + "a_character_may_be_split_over_two_writes",
+        },
+    ),
+    **beyond(
+        "an error without an id whose line holds nothing else that JSON-RPC knows but `jsonrpc`",
+        "protocol.py:decode",
+        {
+            "7:text": "",
+        },
+    ),
+    **beyond(
         "a result that is no object or not complete; the mock servers send complete ones",
         "protocol.py:complete_result",
         {
@@ -173,7 +204,6 @@ REVIEWED: Reviewed = {
         {
             "2:delete-statement": STDIO + "an_error_is_raised_at_once_with_its_code_its_message_and_its_data",
             "4:delete-statement": STDIO + "an_error_is_raised_at_once_with_its_code_its_message_and_its_data",
-            "5:delete-statement": STDIO + "an_error_of_any_shape_is_raised_at_once",
         },
     ),
     **beyond(
@@ -192,7 +222,6 @@ REVIEWED: Reviewed = {
             "5:constant.2": STDIO + "an_error_of_any_shape_is_raised_at_once",
             "5:drop-argument.2": STDIO + "an_error_of_any_shape_is_raised_at_once",
             "5:text.3": STDIO + "an_error_of_any_shape_is_raised_at_once",
-            "5:text.4": STDIO + "an_error_is_raised_at_once_with_its_code_its_message_and_its_data",
         },
     ),
     **beyond(
@@ -216,22 +245,22 @@ REVIEWED: Reviewed = {
         "how long a notice may take when the server does not read; the mock servers read",
         "stdio_client.py:NOTICE_SECONDS",
         {
-            "1:constant.2": "",
+            "1:constant.2": STDIO + "the_deadline_holds_when_the_server_does_not_read",
         },
     ),
     **beyond(
         "how long an ended server's pipes are read; the checks' servers leave nobody behind who holds them",
         "stdio_client.py:LAST_WORDS_SECONDS",
         {
-            "1:constant": "",
-            "1:constant.2": "",
+            "1:constant": STDIO + "a_death_fails_all_pending_requests_at_once_with_code_and_last_words",
+            "1:constant.2": STDIO + "a_crash_is_noticed_while_a_grandchild_holds_the_output",
         },
     ),
     **beyond(
         "how long close() waits for a server that does not exit; the mock servers exit at once",
         "stdio_client.py:EXIT_SECONDS",
         {
-            "1:constant": "",
+            "1:constant": STDIO + "a_polite_server_exits_at_the_end_of_its_input",
             "1:constant.2": "",
         },
     ),
@@ -247,26 +276,20 @@ REVIEWED: Reviewed = {
         "a client that is used before its start; the checks start it",
         "stdio_client.py:StdioClient.__init__",
         {
-            "22:constant": "",
-            "24:delete-statement": "",
-            "25:delete-statement": "",
-            "25:text": "",
+            "24:delete-statement": STDIO + "a_client_never_started_is_down_and_can_be_closed",
+            "25:delete-statement": STDIO + "a_client_never_started_is_down_and_can_be_closed",
+            "25:text": STDIO + "a_client_never_started_is_down_and_can_be_closed",
         },
     ),
     **beyond(
         "a second start, at once, after a death or cancelled; the checks start each server once",
         "stdio_client.py:StdioClient.start",
         {
-            "7:drop-with": "",
-            "7:constant": "",
-            "8:drop-with": "",
-            "9:delete-statement": "",
-            "9:drop-not": "",
-            "9:drop-operand.2": "",
-            "10:delete-statement": "",
-            "11:delete-statement": "",
-            "11:drop-await": "",
-            "13:delete-statement": "",
+            "7:drop-with": STDIO + "a_restart_that_is_cancelled_leaves_no_process",
+            "7:constant": STDIO + "a_restart_that_is_cancelled_leaves_no_process",
+            "8:drop-with": STDIO + "a_close_during_a_start_closes_what_is_being_started",
+            "11:delete-statement": STDIO + "a_restart_that_is_cancelled_leaves_no_process",
+            "11:drop-await": STDIO + "a_restart_that_is_cancelled_leaves_no_process",
         },
     ),
     **beyond(
@@ -284,6 +307,12 @@ REVIEWED: Reviewed = {
         {
             "3:drop-with": STDIO + "a_request_that_its_caller_cancels_is_told_to_the_server_too",
             "3:constant": STDIO + "a_request_that_its_caller_cancels_is_told_to_the_server_too",
+        },
+    ),
+    **beyond(
+        "a notice to a server that has just ended",
+        "stdio_client.py:StdioClient._give_up",
+        {
             "3:drop-with.2": "",
             "3:drop-argument": "",
         },
@@ -295,6 +324,12 @@ REVIEWED: Reviewed = {
             "3:text": STDIO + "a_notification_has_no_id_and_waits_for_nothing",
             "3:drop-item": STDIO + "a_notification_has_no_id_and_waits_for_nothing",
             "3:text.2": STDIO + "a_notification_has_no_id_and_waits_for_nothing",
+        },
+    ),
+    **beyond(
+        "a notification without params; all of ours have some",
+        "stdio_client.py:StdioClient.notify",
+        {
             "3:drop-operand.2": "",
         },
     ),
@@ -302,20 +337,26 @@ REVIEWED: Reviewed = {
         "a close that is cancelled or comes twice at once; the checks close once, in peace",
         "stdio_client.py:StdioClient.close",
         {
-            "3:drop-with": "",
-            "3:constant": "",
-            "4:drop-with": "",
+            "3:drop-with": STDIO + "a_close_that_is_cancelled_closes_all_the_same",
+            "3:constant": STDIO + "a_close_that_is_cancelled_closes_all_the_same",
+            "4:drop-with": STDIO + "a_close_during_a_start_closes_what_is_being_started",
         },
     ),
     **beyond(
         "the server's environment and directory, and programs that cannot be started in odd ways",
         "stdio_client.py:StdioClient._open",
         {
-            "5:drop-argument": "",
-            "6:drop-argument": "",
-            "7:constant": "",
-            "9:drop-item.2": "",
-            "10:delete-statement": "",
+            "5:drop-argument": STDIO + "a_server_that_cannot_be_started_is_down_with_a_clear_reason",
+            "6:drop-argument": STDIO + "a_server_that_cannot_be_started_is_down_with_a_clear_reason",
+            "7:constant": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
+            "9:drop-item.2": STDIO + "a_server_that_cannot_be_started_is_down_with_a_clear_reason",
+            "10:delete-statement": STDIO + "a_server_that_cannot_be_started_is_down_with_a_clear_reason",
+        },
+    ),
+    **beyond(
+        "the wording of a reason: another word of the command line is named",
+        "stdio_client.py:StdioClient._open",
+        {
             "10:constant.2": "",
         },
     ),
@@ -323,19 +364,25 @@ REVIEWED: Reviewed = {
         "the steps by which a server ends; the checks see that none is left, and the mock servers end at the first",
         "stdio_client.py:StdioClient._close",
         {
-            "5:delete-statement": "",
-            "5:compare-negated": "",
-            "6:delete-statement": "",
-            "6:drop-await": "",
-            "7:delete-statement": "",
-            "7:drop-not": "",
-            "7:drop-await": "",
-            "8:delete-statement": "",
-            "8:constant": "",
-            "9:delete-statement": "",
-            "9:drop-await": "",
-            "10:delete-statement": "",
-            "10:constant": "",
+            "5:delete-statement": STDIO + "a_polite_server_exits_at_the_end_of_its_input",
+            "5:compare-negated": STDIO + "a_polite_server_exits_at_the_end_of_its_input",
+            "6:delete-statement": STDIO + "a_polite_server_exits_at_the_end_of_its_input",
+            "6:drop-await": STDIO + "a_polite_server_exits_at_the_end_of_its_input",
+            "7:delete-statement": STDIO + "a_notification_has_no_id_and_waits_for_nothing",
+            "7:drop-not": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
+            "7:drop-await": STDIO + "a_notification_has_no_id_and_waits_for_nothing",
+            "8:delete-statement": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
+            "8:constant": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
+            "9:delete-statement": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
+            "9:drop-await": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
+            "10:delete-statement": STDIO + "a_server_that_ignores_sigterm_is_killed",
+            "10:constant": STDIO + "a_server_that_ignores_sigterm_is_killed",
+        },
+    ),
+    **beyond(
+        "tidying after the exit: without it the pipes are closed a little later, by Python itself",
+        "stdio_client.py:StdioClient._close",
+        {
             "11:delete-statement": "",
             "11:drop-await": "",
             "11:negate-condition": "",
@@ -353,30 +400,53 @@ REVIEWED: Reviewed = {
             "5:delete-statement": STDIO + "a_client_never_started_is_down_and_can_be_closed",
             "5:drop-operand": STDIO + "a_client_never_started_is_down_and_can_be_closed",
             "5:and-or": STDIO + "a_client_never_started_is_down_and_can_be_closed",
-            "5:drop-operand.2": "",
             "5:and-or.2": STDIO + "an_output_that_ends_is_the_end_although_the_process_lives",
             "5:drop-operand.3": STDIO + "an_output_that_ends_is_the_end_although_the_process_lives",
             "6:delete-statement": STDIO + "a_client_never_started_is_down_and_can_be_closed",
-            "8:drop-with": "",
             "10:drop-item": STDIO + "an_input_that_is_closed_is_told_as_such",
-            "10:drop-item.2": "",
-            "10:drop-item.3": "",
             "11:drop-with": STDIO + "an_input_that_is_closed_is_told_as_such",
             "11:raise-on": STDIO + "an_input_that_is_closed_is_told_as_such",
             "12:delete-statement": STDIO + "a_request_stuck_in_a_full_pipe_fails_when_the_server_dies",
             "12:drop-await": STDIO + "a_request_stuck_in_a_full_pipe_fails_when_the_server_dies",
             "13:delete-statement": STDIO + "an_input_that_is_closed_is_told_as_such",
             "13:drop-not": STDIO + "an_input_that_is_closed_is_told_as_such",
+            "13:negate-condition": STDIO + "an_input_that_is_closed_is_told_as_such",
+            "13:and-or": STDIO + "a_request_stuck_in_a_full_pipe_fails_when_the_server_dies",
+            "13:drop-operand.2": STDIO + "a_request_stuck_in_a_full_pipe_fails_when_the_server_dies",
+            "13:compare-negated": STDIO + "an_input_that_is_closed_is_told_as_such",
+            "14:delete-statement": STDIO + "an_input_that_is_closed_is_told_as_such",
+            "15:delete-statement": STDIO + "an_input_that_is_closed_is_told_as_such",
+            "16:delete-statement": STDIO + "a_request_stuck_in_a_full_pipe_fails_when_the_server_dies",
+            "16:drop-await": STDIO + "a_request_stuck_in_a_full_pipe_fails_when_the_server_dies",
+        },
+    ),
+    **beyond(
+        "two messages at once: on asyncio a line enters the pipe's buffer whole, elsewhere it might not",
+        "stdio_client.py:StdioClient._send",
+        {
+            "8:drop-with": "",
+        },
+    ),
+    **beyond(
+        "an error that a write gives on some systems only",
+        "stdio_client.py:StdioClient._send",
+        {
+            "10:drop-item.2": "",
+            "10:drop-item.3": "",
+        },
+    ),
+    **beyond(
+        "which of two reasons is given when a server ends while it is written to",
+        "stdio_client.py:StdioClient._send",
+        {
             "13:drop-operand": "",
-            "13:negate-condition": "",
-            "13:and-or": "",
-            "13:drop-operand.2": "",
-            "13:compare-negated": "",
-            "14:delete-statement": "",
             "14:text": "",
-            "15:delete-statement": "",
-            "16:delete-statement": "",
-            "16:drop-await": "",
+        },
+    ),
+    **beyond(
+        "a write that fails because the server ends: the waiting request fails all the same, with the same reason",
+        "stdio_client.py:StdioClient._send",
+        {
             "17:delete-statement": "",
         },
     ),
@@ -386,7 +456,6 @@ REVIEWED: Reviewed = {
         {
             "3:delete-statement": STDIO + "an_output_that_ends_is_the_end_although_the_process_lives",
             "3:text": STDIO + "an_output_that_ends_is_the_end_although_the_process_lives",
-            "3:text.2": "",
             "6:delete-statement": STDIO + "an_input_that_is_closed_is_told_as_such",
             "11:delete-statement": STDIO + "a_death_before_the_first_request_is_told_with_code_and_last_words",
             "11:text": STDIO + "a_death_before_the_first_request_is_told_with_code_and_last_words",
@@ -397,24 +466,31 @@ REVIEWED: Reviewed = {
             "16:delete-statement": STDIO + "a_death_before_the_first_request_is_told_with_code_and_last_words",
             "16:assign-for-add": STDIO + "a_death_before_the_first_request_is_told_with_code_and_last_words",
             "16:text": STDIO + "a_death_before_the_first_request_is_told_with_code_and_last_words",
-            "17:delete-statement": STDIO + "a_polite_server_exits_at_the_end_of_its_input",
+        },
+    ),
+    **beyond(
+        "the wording of a reason: a letter before the last words",
+        "stdio_client.py:StdioClient._serve",
+        {
+            "3:text.2": "",
+        },
+    ),
+    **beyond(
+        "a pipe that breaks while it is read: it happens on some systems, and no test can bring it about here",
+        "stdio_client.py:StdioClient._read_stdout",
+        {
+            "6:drop-with": "",
+            "6:drop-argument": "",
+            "6:drop-argument.2": "",
         },
     ),
     **beyond(
         "a pipe that breaks while it is read, and a line of more than 256 MB",
         "stdio_client.py:StdioClient._read_stdout",
         {
-            "5:constant": "",
-            "5:constant.2": "",
-            "6:drop-with": "",
-            "6:drop-argument": "",
-            "6:drop-argument.2": "",
-            "11:constant": "",
-            "11:constant.2": "",
             "13:delete-statement": STDIO + "a_line_that_is_too_long_ends_that_server_only",
             "13:assign-for-add": STDIO + "a_line_that_is_too_long_ends_that_server_only",
             "14:delete-statement": STDIO + "a_line_that_is_too_long_ends_that_server_only",
-            "14:compare-boundary": "",
             "15:delete-statement": STDIO + "a_line_that_is_too_long_ends_that_server_only",
             "15:text": STDIO + "a_line_that_is_too_long_ends_that_server_only",
             "16:delete-statement": STDIO + "a_line_that_is_too_long_ends_that_server_only",
@@ -431,12 +507,18 @@ REVIEWED: Reviewed = {
         },
     ),
     **beyond(
-        "a pipe that breaks while it is read, and what is kept of it",
+        "a pipe that breaks while it is read: it happens on some systems, and no test can bring it about here",
         "stdio_client.py:StdioClient._read_stderr",
         {
             "4:drop-with": "",
             "4:drop-argument": "",
             "4:drop-argument.2": "",
+        },
+    ),
+    **beyond(
+        "a pipe that breaks while it is read, and what is kept of it",
+        "stdio_client.py:StdioClient._read_stderr",
+        {
             "6:delete-statement": STDIO + "a_death_before_the_first_request_is_told_with_code_and_last_words",
         },
     ),
@@ -463,7 +545,10 @@ REVIEWED: Reviewed = {
             "4:delete-statement": STDIO + "an_error_without_an_id_is_for_the_only_request_there_is",
             "4:drop-operand": STDIO + "a_second_answer_to_the_same_request_changes_nothing",
             "4:compare-negated": STDIO + "an_error_without_an_id_is_for_the_only_request_there_is",
+            "4:and-or": STDIO + "a_line_that_is_no_answer_to_us_is_passed_over",
             "4:text": STDIO + "an_error_without_an_id_is_for_the_only_request_there_is",
+            "4:drop-operand.2": STDIO + "a_line_that_is_no_answer_to_us_is_passed_over",
+            "4:compare-negated.2": STDIO + "an_error_without_an_id_is_for_the_only_request_there_is",
             "4:drop-operand.3": STDIO + "an_error_without_an_id_is_for_nobody_when_two_requests_wait",
             "4:compare-negated.3": STDIO + "an_error_without_an_id_is_for_the_only_request_there_is",
             "4:constant": STDIO + "an_error_without_an_id_is_for_the_only_request_there_is",
@@ -489,9 +574,15 @@ REVIEWED: Reviewed = {
             "3:drop-with": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
             "4:delete-statement": STDIO + "a_notification_has_no_id_and_waits_for_nothing",
             "4:drop-await": STDIO + "a_notification_has_no_id_and_waits_for_nothing",
+            "6:constant": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
+        },
+    ),
+    **beyond(
+        "close() goes on to TERM and KILL although the server has exited: it ends nothing more",
+        "stdio_client.py:_exits",
+        {
             "5:delete-statement": "",
             "5:constant": "",
-            "6:constant": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
         },
     ),
     **beyond(
@@ -500,11 +591,16 @@ REVIEWED: Reviewed = {
         {
             "3:delete-statement": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
             "3:compare-negated": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
-            "3:text": "",
-            "4:drop-argument.2": "",
             "5:delete-statement": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
             "5:swap-arguments": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
             "5:negate-condition": STDIO + "a_server_that_stays_after_the_end_of_its_input_gets_sigterm",
+        },
+    ),
+    **beyond(
+        "the way a process is ended on Windows, which does not run here",
+        "stdio_client.py:_end_tree",
+        {
+            "3:text": "",
             "6:compare-negated": "",
             "7:delete-statement": "",
             "7:text": "",
@@ -517,6 +613,13 @@ REVIEWED: Reviewed = {
             "7:drop-item.4": "",
             "7:drop-item.5": "",
             "7:constant": "",
+        },
+    ),
+    **beyond(
+        "a group that may not be signalled any more, as on macOS when its leader has ended",
+        "stdio_client.py:_end_tree",
+        {
+            "4:drop-argument.2": "",
         },
     ),
     **beyond(
@@ -603,15 +706,12 @@ REVIEWED: Reviewed = {
         {
             "4:delete-statement": LOOP + "a_server_that_fails_at_a_later_refresh_loses_its_tools",
             "4:swap-arguments": LOOP + "a_server_that_fails_at_a_later_refresh_loses_its_tools",
-            "5:delete-statement": LOOP + "a_server_that_recovers_leaves_the_down_table_and_takes_its_old_place",
-            "5:swap-arguments": LOOP + "a_server_that_recovers_leaves_the_down_table_and_takes_its_old_place",
         },
     ),
     **beyond(
         "a second refresh that finds fewer tools; the checks refresh once",
         "registry.py:ToolRegistry._rebuild",
         {
-            "3:delete-statement": LOOP + "a_server_that_recovers_leaves_the_down_table_and_takes_its_old_place",
         },
     ),
     **beyond(
@@ -686,7 +786,6 @@ REVIEWED: Reviewed = {
         "a call without arguments, and the wording of an error result",
         "agent_loop.py:run_call",
         {
-            "3:drop-operand.2": LOOP + "each_call_gets_its_one_message_whatever_happens",
             "5:text": LOOP + "each_call_gets_its_one_message_whatever_happens",
         },
     ),
