@@ -28,7 +28,7 @@ from pathlib import Path
 from labkit import digest
 from labkit.lab import ROOT, Check, Lab, find_labs, load_lab
 from labkit.mutate import Mutant, mutants
-from labkit.programs import is_red, judge, load_programs
+from labkit.programs import is_red, judge, load_programs, show_evidence
 from labkit.run import Result, Runner
 
 PAGE = ROOT / "docs" / "mutants.md"
@@ -203,14 +203,9 @@ def _show_all(mutant: Mutant, lab_folder: Path, lab: Lab) -> None:
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         target = write(mutant, lab_folder, lab, Path(name).resolve() / "mutant")
         results = judge(target, lab_folder, lab, {check.number for check in lab.checks})
-    red = list(filter(is_red, results))
-    for result in red:
-        verdict = result.verdict
-        print(f"  {result.check.number} {result.status} {verdict.misconception}, explained by {result.explained_by}")
-        print(f"    expected {verdict.expected[:300]}\n    got      {verdict.actual[:300]}")
-        if result.evidence and result.evidence.raised:
-            print(f"    raised   {result.evidence.raised}")
-    print("" if red else "  survived", end="\n" if not red else "", flush=True)
+    show_evidence(results)
+    if not any(map(is_red, results)):
+        print("  survived", flush=True)
 
 
 # Judging

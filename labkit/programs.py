@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from labkit.diagnose import diagnose
-from labkit.lab import Lab
+from labkit.lab import Lab, Text
 from labkit.run import Result, Runner
 
 
@@ -114,6 +114,23 @@ def differences(program: Program, results: list[Result]) -> list[str]:
         elif is_red(result) and name != wanted:
             said.append(f"check {number} names {name}, and should name {wanted}")
     return said
+
+
+def show_evidence(results: list[Result]) -> None:
+    """Print what each red check saw."""
+    for result in filter(is_red, results):
+        verdict = result.verdict
+        print(f"  {result.check.number} {result.status} {verdict.misconception}, explained by {result.explained_by}")
+        expected, actual = (_english(words)[:300] for words in (verdict.expected, verdict.actual))
+        print(f"    expected {expected}\n    got      {actual}")
+        for line in verdict.wire:
+            print(f"    {line}")
+        if result.evidence and result.evidence.raised:
+            print(f"    raised   {result.evidence.raised}")
+
+
+def _english(words: str | Text) -> str:
+    return words.en if isinstance(words, Text) else words
 
 
 def is_red(result: Result) -> bool:

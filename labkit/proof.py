@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit import digest
-from labkit.lab import ROOT, Lab, Text, find_labs, load_lab
-from labkit.programs import Program, differences, is_red, judge, load_programs, write
+from labkit.lab import ROOT, Lab, find_labs, load_lab
+from labkit.programs import Program, differences, is_red, judge, load_programs, show_evidence, write
 from labkit.run import Result
 
 MATRIX = ROOT / "docs" / "kill-matrix.md"
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
         chosen = [program for program in programs if program.name in options.programs]
         for proof in run_all(chosen, folder, lab, options.jobs):
             _show(proof)
-            _show_evidence(proof)
+            show_evidence(proof.results)
         return 0 if len(chosen) == len(set(options.programs)) else 1
     start = time.monotonic()
     proofs = {proof.program.name: proof for proof in _with_progress(programs, folder, lab, options.jobs)}
@@ -135,22 +135,6 @@ def _with_progress(programs: list[Program], lab_folder: Path, lab: Lab, jobs: in
 def _show(proof: Proof) -> None:
     marks = "".join(RED if is_red(result) else GREEN for result in proof.results)
     print(f"\r{marks}  {proof.program.name}: {'; '.join(proof.faults) or 'as it should be'}", flush=True)
-
-
-def _show_evidence(proof: Proof) -> None:
-    for result in filter(is_red, proof.results):
-        verdict = result.verdict
-        print(f"  {result.check.number} {result.status} {verdict.misconception}, explained by {result.explained_by}")
-        expected, actual = (_english(words)[:300] for words in (verdict.expected, verdict.actual))
-        print(f"    expected {expected}\n    got      {actual}")
-        for line in verdict.wire:
-            print(f"    {line}")
-        if result.evidence and result.evidence.raised:
-            print(f"    raised   {result.evidence.raised}")
-
-
-def _english(words: str | Text) -> str:
-    return words.en if isinstance(words, Text) else words
 
 
 # Judging
