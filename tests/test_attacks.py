@@ -1,6 +1,7 @@
 """Dishonest and broken submissions gain nothing, harm nothing but themselves, and leave nothing behind.
 
-The attacks are in attacks.py; here each runs with the checks that it is after. All nine: `python -m tests.attacks`.
+The attacks are in attacks.py; here every second of each group runs, with the checks that it is after. All of them,
+with all nine checks: `python -m tests.attacks`.
 """
 
 import json
@@ -40,7 +41,7 @@ def own_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_no_attack_gains_a_green_check_or_leaves_anything_behind(own_tmp: Path, group: str) -> None:
-    attacks = [attack for attack in GROUPS[group] if not (attack.is_posix and os.name == "nt")]
+    attacks = [attack for attack in GROUPS[group][::2] if not (attack.is_posix and os.name == "nt")]
     with ThreadPoolExecutor(JOBS) as pool:
         jobs = {attack.name: pool.submit(run, attack, own_tmp / attack.name) for attack in attacks}
 
