@@ -1030,9 +1030,8 @@ async def test_the_death_of_a_launcher_is_the_servers_and_the_next_start_ends_wh
 async def test_close_ends_a_server_that_never_stops_talking(tmp_path: Path, short_exit: float) -> None:
     async with opened(tmp_path, ["read"], ["answer", {"result": {}}], ["babble"]) as server:
         await server.client.request("tools/call")
-        watch = Stopwatch()
-        await server.client.close()
-        assert watch.seconds < PROMPT
+        with anyio.fail_after(10):  # it writes without end, so reading on would have none either
+            await server.client.close()
 
 
 async def test_close_fails_what_still_waits_and_all_that_comes_after(tmp_path: Path) -> None:
