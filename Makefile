@@ -38,7 +38,7 @@ diff: ## starter against solution: the four hunks, in colour
 proof: setup-dev ## every wrong program against every check: docs/kill-matrix.md
 	@$(VENV_PYTHON) -m labkit.proof
 
-mutants: setup-dev ## every small slip in the solution against the checks: docs/mutants.md (some minutes)
+mutants: setup-dev ## every small slip in the solution against the checks: docs/mutants.md (a quarter of an hour)
 	@$(VENV_PYTHON) -m labkit.mutants
 
 bench: setup-dev ## the benchmarks, with printed ratios

@@ -37,7 +37,8 @@ def main(arguments: list[str]) -> int:
         for mutant in all_mutants(folder, load_lab(folder))
         if mutant.id in guards and (not options.ids or mutant.id in options.ids)
     ]
-    blind = [mutant.id for mutant in chosen if mutant.id in _green(chosen, folder, guards, options.jobs)]
+    green = _green(chosen, folder, guards, options.jobs)
+    blind = [mutant.id for mutant in chosen if mutant.id in green]
     print(*(f"{guards[name]} does not see {name}" for name in blind), sep="\n")
     print(f"{len(chosen) - len(blind)} of {len(chosen)} mutants are seen by the tests that guard them")
     return 1 if blind else 0

@@ -32,9 +32,9 @@ def keep() -> set[int]:
 
 def _ask_linux() -> None:
     """For the orphans, and for SIGTERM when the self-test (its thread that started us) is gone."""
-    import ctypes
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
 
-    with suppress(OSError, AttributeError):
         prctl = ctypes.CDLL(None).prctl
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
@@ -55,7 +55,8 @@ def _wait_and_clear(child: int) -> None:
     with suppress(ChildProcessError):
         while True:
             for left in _children():
-                os.kill(left, signal.SIGKILL)
+                with suppress(PermissionError, ProcessLookupError):
+                    os.kill(left, signal.SIGKILL)
             os.wait()
     code = os.waitstatus_to_exitcode(status)
     if code < 0:

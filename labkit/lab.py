@@ -89,7 +89,7 @@ class Evidence:
         for line in lines:
             try:
                 event = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(event, dict):
                 events.append(event)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from labkit import processes
 from labkit.lab import NOTES, Check, Evidence, Lab, Missing, Raised, Verdict, signature
@@ -32,6 +32,7 @@ LANES = max(3, 1 + (os.cpu_count() or 1))  # workers at a time; each waits for o
 LOOK_SECONDS = 0.02  # how often a worker is looked at that neither says the word nor ends
 LAST_PRINT_SECONDS = 0.5  # how long an ended worker's output is read; another process may hold the pipe open
 PRINTED_BYTES = 4000  # kept of what a student's program prints during one check
+Said = TypeVar("Said")  # what a judge says
 NOTES_BYTES = 16_000_000  # a program that writes more notes than this is not one of ours
 
 
@@ -105,7 +106,7 @@ class Runner:
             try:
                 worker = worker or self._new_worker()
                 result = self._run_one(check, worker) if worker else _not_run(check)
-            except OSError as error:  # no process could be started, or the disk is full
+            except Exception as error:  # no process could be started, the disk is full, or a fault of ours
                 self._results[check.number].set_exception(error)
                 continue
             self._results[check.number].set_result(result)
@@ -250,8 +251,8 @@ def _judge(check: Check, evidence: Evidence, lab: Lab) -> tuple[str, Verdict]:
         return STATUS[evidence.end], Verdict(False, actual=evidence.trespass.text)
     verdict = _carefully(check.judge, evidence) or Verdict(False)
     if evidence.end == "done" and verdict.passed:
-        foul = lab.foul(evidence)
-        return ("fail", Verdict(False, actual=foul)) if foul else ("pass", verdict)
+        foul = _carefully(lab.foul, evidence)
+        return ("pass", verdict) if foul == "" else ("fail", Verdict(False, actual=foul or ""))
     if verdict.misconception is None or lab.misconceptions[verdict.misconception].symptom:
         verdict = _carefully(lab.cause, evidence) or verdict
     if evidence.end == "done":
@@ -261,9 +262,9 @@ def _judge(check: Check, evidence: Evidence, lab: Lab) -> tuple[str, Verdict]:
     return STATUS[evidence.end], verdict
 
 
-def _carefully(judge: Callable[[Evidence], Verdict | None], evidence: Evidence) -> Verdict | None:
+def _carefully(judge: Callable[[Evidence], Said | None], evidence: Evidence) -> Said | None:
     """What it says, or None where it tripped: the student's functions may have returned anything at all."""
     try:
         return judge(evidence)
-    except (Missing, AttributeError, IndexError, KeyError, TypeError, ValueError):
+    except (Missing, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         return None

@@ -108,8 +108,9 @@ def _writer(notes: IO[str], secret: str, fence: Fence) -> Callable[[dict[str, An
 
 def _observe(check: Check, files: tuple[str, ...], target: Path, bench: Bench) -> None:
     try:
-        for file in files:  # each check gets them fresh, as a process of its own would
-            sys.modules.pop(file.removesuffix(".py"), None)
+        for name, module in list(sys.modules.items()):  # each check gets them fresh, and what they import beside them
+            if _file_of(module).parent == target:
+                del sys.modules[name]
         for file in files:
             bench.note("importing", file)
             importlib.import_module(file.removesuffix(".py"))
