@@ -11,6 +11,7 @@ It stands in the same process as what it holds back: it stops what is tried in p
 
 import importlib
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -139,11 +140,13 @@ class Fence:
         is_line = isinstance(words, str | bytes | os.PathLike)
         line = [os.fsdecode(words)] if is_line else [os.fsdecode(word) for word in words]
         assert self._bench is not None
-        for name, handed_out in self._bench.handed_out.items():
-            if line in (handed_out, [subprocess.list2cmdline(handed_out)]):
-                self._bench.note(f"started {name}", True)
-                return ""
-        rest = " ".join(line if is_line else line[1:]).replace(self._target, "")
+        whole, rest = " ".join(line).rstrip("\"' "), " ".join(line if is_line else line[1:])
+        for name, handed_out in self._bench.handed_out.items():  # alone, behind `env`, or as a shell's last words
+            for form in (" ".join(handed_out), shlex.join(handed_out), subprocess.list2cmdline(handed_out)):
+                if whole.endswith(end := form.rstrip("\"' ")):
+                    self._bench.note(f"started {name}", True)
+                    rest = whole = whole.removesuffix(end)
+        rest = rest.replace(self._target, "")
         is_ours = self._lab in rest or self._run in rest
         return f"start {' '.join(line)}" if is_ours and self._asks(frame) else ""
 

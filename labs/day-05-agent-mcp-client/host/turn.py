@@ -139,7 +139,6 @@ class ShownRegistry(GuardedRegistry):
         self._screen.result(result_text(result), result.get("isError") is True)
         return result
 
-
     def _title(self, model_name: str) -> str:
         entry = self.entries.get(model_name)
         shown = title(entry.definition) if entry else ""
