@@ -1,14 +1,16 @@
 """What a client costs: the solution's against the official one, and against the least that could work.
 
-Every figure comes from a process of its own (bench/contender.py), the clients in turn, so that a slow moment
-of the machine meets all alike. All talk to the same fast server and start it the same way.
+Each client is in a process of its own (bench/contender.py) and does a small slice of the work when its turn comes,
+so that a slow moment of the machine meets all alike. All talk to the same fast server and start it the same way.
 """
 
 import importlib.util
 import json
 import subprocess
 import sys
+from contextlib import ExitStack
 from statistics import median
+from typing import Self
 
 from bench.contender import MEGABYTES, TOOLS
 from bench.measure import ratio, row
@@ -26,6 +28,7 @@ CASES: dict[str, tuple[str, str, float, float | None, float | None]] = {
     "5 MB": ("cpu", "ms", 1e3, 0.30, None),
     "50 MB": ("cpu", "ms", 1e3, 0.05, None),
 }
+TURNS = {"sequential": 20, "concurrent": 20, "list": 3}  # of each client, in one round
 SLOW = {"50 MB": 1}  # rounds; the official client takes many seconds for one
 
 
@@ -54,20 +57,50 @@ def main(rounds: int = 5) -> None:
 
 def figures(clients: list[str], case: str, rounds: int) -> dict[str, Figures]:
     found: dict[str, Figures] = {name: {client: [] for client in clients} for name in ("cpu", "wall", "peak")}
+
+    def turn(client: str, contender: "Contender") -> None:
+        for name, value in contender.turn().items():
+            found[name][client].append(value)
+
     for _ in range(rounds):
-        for client in clients:
-            for name, value in run(client, case).items():
-                found[name][client].append(value)
+        if case in ("import", "connect and list"):  # work that a process can do but once
+            for client in clients:
+                with Contender(client, case) as contender:
+                    turn(client, contender)
+        else:
+            with ExitStack() as stack:
+                contenders = {client: stack.enter_context(Contender(client, case)) for client in clients}
+                for _ in range(TURNS.get(case, 1)):
+                    for client, contender in contenders.items():
+                        turn(client, contender)
     return found
 
 
-def run(client: str, case: str) -> dict[str, float]:
-    command = [sys.executable, "-B", "-m", "bench.contender", client, case]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
-    if done.returncode != 0:
-        raise SystemExit(f"{client}, {case}: ended with {done.returncode}\n{done.stderr}")
-    result: dict[str, float] = json.loads(done.stdout)
-    return result
+class Contender:
+    """A process that works when it is its turn."""
+
+    def __init__(self, client: str, case: str) -> None:
+        self._name = f"{client}, {case}"
+        command = [sys.executable, "-B", "-m", "bench.contender", client, case]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, encoding="utf-8")
+
+    def turn(self) -> dict[str, float]:
+        """One slice of the work; how many seconds it took per unit."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self._name}: ended with {self._process.wait()}")
+        result: dict[str, float] = json.loads(line)
+        return result
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()  # the end of its input is the end of its work
 
 
 def linear(rounds: int = 3) -> None:
@@ -78,7 +111,8 @@ def linear(rounds: int = 3) -> None:
         costs: dict[int, list[float]] = {size: [] for size in sizes}
         for _ in range(rounds):
             for size in sizes:
-                costs[size].append(scale * run("ours", f"{size} {word}")["cpu"] / size)
+                with Contender("ours", f"{size} {word}") as contender:
+                    costs[size].append(scale * contender.turn()["cpu"] / size)
         cells = "  ".join(f"{size}: {median(found):.2f}" for size, found in costs.items())
         print(f"  {f'{title}, {unit}':<42} {cells}")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labkit.diagnose import diagnose
-from labkit.lab import ROOT, CannotRun, Lab, find_labs, find_target, load_lab, shown
+from labkit.lab import ROOT, CannotRun, Lab, find_labs, find_place, find_target, has_todo, load_lab, shown
 from labkit.record import JSONObject, check_record, import_record, run_record, todo_left, write_record
 from labkit.run import Runner
 from labkit.words import LANGUAGES, choose_language, say
@@ -119,6 +119,9 @@ def _report(screen: "Screen", record: JSONObject, lab: Lab, target: Path, name: 
         if record["passed"] < record["total"]:
             screen.last("no more")
         else:
+            left = {check.todo: check for check in lab.checks if check.todo is not None and has_todo(target, check)}
+            for todo, check in left.items():
+                screen.note("comment left", todo=todo, where=find_place(target, check))
             screen.last("all green", target="" if name == "starter" else f" TARGET={shlex.quote(name)}")
         return ALL_GREEN
     with_todo = [check for check in red if check["todo"] is not None and todo_left(check, lab, target)]

@@ -22,6 +22,14 @@ from labkit.mutate import Mutant
 
 JOBS = os.cpu_count() or 1  # copies of the kit, and tests at a time
 TEST_SECONDS = 120.0  # a test that runs longer has seen something
+MEMORY_BYTES = 4 << 30  # of addresses, for one test: a mutant that takes all memory ends itself, not the machine
+PYTEST = f"""
+import sys, pytest
+if sys.platform == "linux":
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, ({MEMORY_BYTES}, resource.getrlimit(resource.RLIMIT_AS)[1]))
+sys.exit(pytest.main(sys.argv[1:]))
+"""
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__")
 
 
@@ -65,7 +73,7 @@ def _is_green(mutant: Mutant, solution: Path, copy: Path, test: str) -> bool:
     """Run the test, in all its cases, with the mutant in the solution's place."""
     file = solution / mutant.file
     text = file.read_text(encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=", "-q", "-x", test]
+    command = [sys.executable, "-c", PYTEST, "-p", "no:cacheprovider", "-o", "addopts=", "-q", "-x", test]
     try:
         file.write_text(mutant.apply(text), encoding="utf-8")
         done = subprocess.run(command, cwd=copy, capture_output=True, encoding="utf-8", timeout=TEST_SECONDS)

@@ -55,12 +55,20 @@ class Rewrite:
 
 
 @dataclass(frozen=True)
+class New:
+    """A file of the student's own, beside those of the lab."""
+
+    file: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Program:
     """A program for the checks. `red`: check -> the misconception it must name; empty: a right program."""
 
     name: str
     says: str  # what was changed, or believed, in a few words
-    edits: tuple[Edit | Rewrite, ...]
+    edits: tuple[Edit | Rewrite | New, ...]
     red: Mapping[int, str] = field(default_factory=dict)
     undone: tuple[int, ...] = ()  # the TODOs that are left as they stand in the starter
 
@@ -83,8 +91,11 @@ def write(program: Program, lab_folder: Path, lab: Lab, folder: Path) -> Path:
     for file in lab.files:
         text = _with_holes(lab_folder / "starter" / file, lab_folder / "solution" / file, program.undone)
         for edit in program.edits:
-            text = edit.apply(text) if edit.file == file else text
+            text = edit.apply(text) if edit.file == file and not isinstance(edit, New) else text
         (folder / file).write_text(text, encoding="utf-8")
+    for new in program.edits:
+        if isinstance(new, New):
+            (folder / new.file).write_text(new.text, encoding="utf-8")
     return folder
 
 

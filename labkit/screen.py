@@ -59,6 +59,9 @@ class Screen:
         self._print("")
         self._print(words, style=colour)
 
+    def note(self, key: str, **values: object) -> None:
+        self._print(say(key, self._language, **values))
+
     def last(self, key: str, **values: object) -> None:
         """The next action: always the last line."""
         self._print("")

@@ -43,6 +43,10 @@ WORDS: dict[str, Text] = {
         "all green. next: ask it something, QUESTION=\"...\" MOCK=1 make start{target}",
         "全绿。下一步：问它一个问题，QUESTION=\"...\" MOCK=1 make start{target}",
     ),
+    "comment left": Text(
+        "the comment of TODO {todo} still stands at {where}: it can go now",
+        "{where} 还留着 TODO {todo} 的注释：现在可以删掉了",
+    ),
     "no more": Text("the checks that ran are green", "运行了的检查都是绿的"),
     "not run": Text("not run", "未运行"),
     "unknown": Text(

@@ -6,9 +6,11 @@ import sys
 import pytest
 from kit import SOLUTION
 
-sys.dont_write_bytecode = True  # a submission folder holds five files and nothing else
-
 sys.path.insert(0, str(SOLUTION))
+writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # a submission holds five files, nothing else
+import agent_loop  # noqa: E402, F401  (it imports the other four)
+
+sys.dont_write_bytecode = writes_bytecode  # what pytest makes of the tests is kept, or each worker would make it anew
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is off, also for children
 

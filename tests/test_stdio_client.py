@@ -531,6 +531,44 @@ async def test_a_request_that_its_caller_cancels_is_told_to_the_server_too(tmp_p
     assert (notice["method"], notice["params"]) == ("notifications/cancelled", {"requestId": request["id"]})
 
 
+async def test_a_request_that_was_cancelled_before_it_was_sent_is_not_told(tmp_path: Path) -> None:
+    """The server would hear of an id that it has never seen."""
+    async with opened(tmp_path) as server:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await server.client.request("never sent")
+        assert scope.cancelled_caught
+    assert server.received() == []
+
+
+@posix
+async def test_a_request_that_waited_behind_a_stuck_one_is_not_told_either(tmp_path: Path) -> None:
+    async with opened(tmp_path, ["read"], ["wait_for_signal"], ["serve"]) as server:
+        pid = (await server.client.request("who are you"))["pid"]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.client.request, "big", {"text": "x" * 1_000_000})
+            await anyio.wait_all_tasks_blocked()
+            assert isinstance(await failure_of(server.client.request("small", timeout=SHORT)), RequestTimeout)
+            os.kill(pid, signal.SIGUSR1)
+    assert [message["method"] for message in server.received()] == ["who are you", "big"]
+
+
+async def test_a_request_that_is_answered_while_it_is_cancelled_is_not_told(tmp_path: Path) -> None:
+    async with opened(tmp_path, ["expect", "quick"], ["answer", {"result": {}}], ["serve"]) as server:
+        scope = anyio.CancelScope()
+        take = server.client._take_waiter
+
+        def take_and_cancel(message: JSONObject) -> Any:
+            scope.cancel()
+            return take(message)
+
+        server.client._take_waiter = take_and_cancel  # type: ignore[method-assign]
+        with scope:
+            await server.client.request("quick")
+        assert scope.cancelled_caught
+    assert [message["method"] for message in server.received()] == ["quick"]
+
+
 async def test_a_timeout_stays_a_timeout_when_the_server_cannot_be_told(
     tmp_path: Path, short_exit: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,10 +87,6 @@ def result_of(evidence: Evidence, server: str, request: JSONObject) -> JSONObjec
     return result if isinstance(result, dict) else {}
 
 
-def has_started(evidence: Evidence, server: str) -> bool:
-    return any(entry.get("event") == "start" for entry in evidence.journal(server))
-
-
 def arguments_of(request: JSONObject) -> JSONObject:
     arguments = request["params"].get("arguments")
     return arguments if isinstance(arguments, dict) else {}
@@ -463,7 +459,12 @@ def _judge_error(evidence: Evidence, case: str, method: str, params: JSONObject)
     if len(asked) > 1:
         return fail("sent_again", how_many(1), how_many(len(asked)), lines)
     if case not in evidence.notes and evidence.raised is not None:
-        return fail(_why_reader_ended(evidence), expected, f"{evidence.raised.type}: {evidence.raised.text}", lines)
+        raised = f"{evidence.raised.type}: {evidence.raised.text}"
+        actual = Text(
+            f"{raised}, but not in `request`: it ended the task that reads",
+            f"{raised}，但不是在 `request` 里抛出的：读取的任务因此结束了",
+        )
+        return fail(_why_reader_ended(evidence), expected, actual, lines)
     seen = evidence.need(case)
     values = {"seconds": ERROR_SECONDS, "code": error["code"]}
     is_late = seen["seconds"] >= ERROR_SECONDS
@@ -530,7 +531,8 @@ def _judge_cursors(evidence: Evidence, name: str) -> Verdict:
                 reason = "cursor_not_sent" if got else "empty_cursor_not_sent"
             elif back not in given and back in _cursors_given(evidence, but=name):
                 reason = "clients_share_something"  # it is unchanged, but another server's
-            return fail(reason, got, NO_CURSOR if back is None else back, exchange(evidence, name, *asked))
+            actual = NO_CURSOR if back is None else json.dumps(back, ensure_ascii=False)
+            return fail(reason, json.dumps(got, ensure_ascii=False), actual, exchange(evidence, name, *asked))
     return PASS
 
 

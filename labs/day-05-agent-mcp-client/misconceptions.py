@@ -191,7 +191,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         TAKE_WAITER,
     ),
     "id_used_twice": Misconception(
-        (1, 2),
+        (1, 2, 7),
         MESSAGES,
         Text(
             "Three requests were under way, and two of them had the same id. Nobody can tell their answers apart: an id"
@@ -211,7 +211,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         REQUEST,
     ),
     "one_waiter_for_all": Misconception(
-        (1, 2),
+        (1, 2, 7),
         MESSAGES,
         Text(
             "Three requests were under way and the server answered them all, but not every caller was woken. Each request"
@@ -342,7 +342,7 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         Text(
             "The exception has the server's code and message, but not its `data`. With -32022 that is the list of"
             " versions the server speaks: a program that wants to go on needs it.",
-            "异常里有服务端给的错误码和 信息，却没有 `data`。对 -32022 来说，那里是服务端支持的版本列表：程序要继续就需要它。",
+            "异常里有服务端给的错误码和信息，却没有 `data`。对 -32022 来说，那里是服务端支持的版本列表：程序要继续就需要它。",
         ),
     ),
     "error_for_all": Misconception(
@@ -1075,8 +1075,8 @@ MISCONCEPTIONS: dict[str, Misconception] = {
         TOOLS,
         Text(
             "Four of five servers cannot be used, and `refresh` raised: the healthy one is lost with them. Catch the"
-            " failure of each server on its own, note the reason in `down`, and go on.",
-            "五个服务端里有四个用不了，`refresh` 就抛了异常：连健康的那个也一起丢了。应当逐个服务端捕获失败，把原因记进 `down`，然后继续。",
+            " failure of each server on its own, also of its start, note the reason in `down`, and go on.",
+            "五个服务端里有四个用不了，`refresh` 就抛了异常：连健康的那个也一起丢了。应当逐个服务端捕获失败（启动失败也算），把原因记进 `down`，然后继续。",
         ),
     ),
     "timeout_not_caught": Misconception(

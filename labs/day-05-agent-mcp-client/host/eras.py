@@ -36,7 +36,7 @@ from protocol import (
     ServerDown,
     request_meta,
 )
-from stdio_client import REQUEST_SECONDS, StdioClient
+from stdio_client import REQUEST_SECONDS, StdioClient, Waiter
 
 MODERN_REVISIONS = (PROTOCOL_VERSION,)  # that this client speaks, the best first
 LEGACY_REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # tools are the same in all of them
@@ -305,12 +305,12 @@ class EraClient(StdioClient):
 
     # What else crosses the pipe
 
-    async def _send(self, message: JSONObject) -> None:
+    async def _send(self, message: JSONObject, waiter: Waiter | None = None) -> None:
         """To a legacy server, `params._meta` is nothing that it needs, and some of what we put there it may refuse."""
         if self._speaks_legacy or message.get("method") == "initialize":
             params = {name: value for name, value in message.get("params", {}).items() if name != "_meta"}
             message = {**message, "params": params} if "params" in message else message
-        await super()._send(message)
+        await super()._send(message, waiter)
 
     def _on_unasked(self, message: JSONObject) -> None:
         """A notification goes on to who listens; a request is answered if this pipe knows any from a server."""

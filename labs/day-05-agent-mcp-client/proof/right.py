@@ -3,7 +3,7 @@
 Where a check fails one of them, the check is wrong: it asks for a style, not for what the lesson demands.
 """
 
-from labkit.programs import Edit, Program, Rewrite
+from labkit.programs import Edit, New, Program, Rewrite
 
 CLIENT = "stdio_client.py"
 PROTOCOL = "protocol.py"
@@ -12,7 +12,7 @@ REGISTRY = "registry.py"
 LOOP = "agent_loop.py"
 
 
-def right(name: str, says: str, *edits: Edit | Rewrite) -> Program:
+def right(name: str, says: str, *edits: Edit | Rewrite | New) -> Program:
     return Program(name, says, edits)
 
 
@@ -70,11 +70,11 @@ FAIL_AFTER = """
 async def request(self, method, params=None, *, timeout=None):
     deadline = self.timeout if timeout is None else timeout
     key = next(self._ids)
-    self._pending[key] = waiter = Waiter()
+    waiter = Waiter()
     body = {"jsonrpc": "2.0", "id": key, "method": method, "params": {**(params or {}), "_meta": self.meta}}
     try:
         with anyio.fail_after(deadline):
-            await self._send(body)
+            await self._send(body, waiter)
             answer = await waiter.answer()
     except TimeoutError:
         with suppress(ServerDown):
@@ -108,9 +108,8 @@ TABLE = '''
 class PendingTable(dict):
     """The requests under way, and what can be done with them."""
 
-    def open(self, key: object) -> "Waiter":
-        self[key] = Waiter()
-        return self[key]
+    def open(self, key: object, waiter: "Waiter") -> None:
+        self[key] = waiter
 
     def close(self, key: object) -> None:
         self.pop(key, None)
@@ -238,7 +237,7 @@ CLIENTS = [
         "a class for the table and a class for the lines",
         Edit(CLIENT, "class StdioClient:\n", TABLE.lstrip("\n")),
         Edit(CLIENT, "self._pending: dict[int, Waiter] = {}", "self._pending = PendingTable()"),
-        Edit(CLIENT, "self._pending[request_id] = Waiter()", "self._pending.open(request_id)"),
+        Edit(CLIENT, 'self._pending[message["id"]] = waiter', 'self._pending.open(message["id"], waiter)'),
         Edit(
             CLIENT, "            self._pending.pop(request_id, None)\n", "            self._pending.close(request_id)\n"
         ),
@@ -265,6 +264,7 @@ CLIENTS = [
             "request_id = next(self._ids)",
             "request_id = next(number for number in self._ids if number not in self._pending)",
         ),
+        Edit(CLIENT, "        waiter = Waiter()\n", "        waiter = self._pending[request_id] = Waiter()\n"),
         Edit(CLIENT, "self._ids = itertools.count(1)", "self._ids = range(1, 1_000_000)"),
         Edit(
             CLIENT,
@@ -1073,6 +1073,7 @@ FRESH_EYES = [
             '"学生的客户端"}, "protocolVersion": version}\n'
             '    return {f"io.modelcontextprotocol/{key}": value for key, value in parts.items()}\n',
         ),
+        Edit(CLIENT, '{**(params or {}), "_meta": self.meta}', '{"_meta": self.meta} | (params or {})'),
         Edit(CLIENT, "        self._ids = itertools.count(1)\n", "        self._last_id = 1000\n"),
         Edit(
             CLIENT,
@@ -1083,18 +1084,18 @@ FRESH_EYES = [
         Edit(CLIENT, "import itertools\n", ""),
         Edit(
             CLIENT,
-            '{"jsonrpc": "2.0", "id": request_id, "method": method}\n',
-            '{"method": method, "id": request_id, "jsonrpc": "2.0"}\n',
+            '{"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}\n',
+            '{"params": params, "method": method, "id": request_id, "jsonrpc": "2.0"}\n',
         ),
         Edit(
             CLIENT,
             "            with anyio.move_on_after(seconds):\n"
-            '                await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})\n'
+            "                await self._send(message, waiter)\n"
             "                return complete_result(await waiter.answer())\n"
             "            raise RequestTimeout(method, seconds)\n",
             "            try:\n"
             "                with anyio.fail_after(seconds):\n"
-            '                    await self._send({**message, "params": {"_meta": self.meta} | (params or {})})\n'
+            "                    await self._send(message, waiter)\n"
             "                    raw = await waiter.answer()\n"
             "            except TimeoutError:\n"
             "                raise RequestTimeout(method, seconds) from None\n"
@@ -1177,9 +1178,44 @@ FRESH_EYES = [
         Edit(
             LOOP,
             'f"These tool servers cannot be used now: {registry.down}"',
-            '"以下服务器现在不可用：\\n" + "\\n".join(f"{a}: {why}" for a, why in registry.down.items())',
+            '"以下服务端现在不可用：\\n" + "\\n".join(f"{a}: {why}" for a, why in registry.down.items())',
         ),
     ),
 ]
 
-RIGHT: list[Program] = [*CLIENTS, *TRANSLATION, *NAMES, *REGISTRIES, *LOOPS, *FRESH_EYES]
+NAMES_FILE = '''
+"""Names for the model, and a memory of those that were made."""
+
+import hashlib
+import json
+from functools import cache
+
+from registry import ToolRegistry  # as it imports who imports this, only when it is asked for a name
+
+made: dict[str, tuple[str, str]] = {}
+
+
+@cache
+def short(alias: str, tool: str) -> str:
+    digest = hashlib.blake2b(json.dumps([alias, tool]).encode(), digest_size=6).hexdigest()
+    clean = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_-") else "-" for letter in tool)
+    return f"{clean[:51]}_{digest}"
+
+
+def remember(alias: str, tool: str) -> str:
+    assert ToolRegistry
+    name = short(alias, tool)
+    assert made.setdefault(name, (alias, tool)) == (alias, tool)
+    return name
+'''
+
+FILES = [
+    right(
+        "file-of-its-own",
+        "names are made in a sixth file, which remembers them; what it imports imports it",
+        New("model_names.py", NAMES_FILE),
+        names("    import model_names\n\n    return model_names.remember(alias, tool_name)"),
+    ),
+]
+
+RIGHT: list[Program] = [*CLIENTS, *TRANSLATION, *NAMES, *REGISTRIES, *LOOPS, *FRESH_EYES, *FILES]

@@ -37,8 +37,9 @@ def name(body: str) -> Rewrite:
 
 # Any check: what no server understands
 
-SEND = '                await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})\n'
-MESSAGE = '        message = {"jsonrpc": "2.0", "id": request_id, "method": method}\n'
+PARAMS = '        params = {**(params or {}), "_meta": self.meta}\n'
+MESSAGE = '        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}\n'
+WAITER = '                    self._pending[message["id"]] = waiter\n'
 DEADLINE = "            with anyio.move_on_after(seconds):\n"
 LINE = '    return _encoder.encode(message).encode("ascii") + b"\\n"\n'
 DISCOVER = '    result = await client.request("server/discover")\n'
@@ -49,16 +50,15 @@ ANY_CHECK = [
         "requests without `_meta`, as in earlier revisions",
         "meta_missing",
         ALL,
-        Edit(CLIENT, SEND, '                await self._send({**message, "params": params or {}})\n'),
+        Edit(CLIENT, PARAMS, "        params = params or {}\n"),
     ),
     wrong(
         "meta-beside-params",
         "`_meta` stands beside `params`, not in it",
         "meta_missing",
         ALL,
-        Edit(
-            CLIENT, SEND, '                await self._send({**message, "params": params or {}, "_meta": self.meta})\n'
-        ),
+        Edit(CLIENT, PARAMS, "        params = params or {}\n"),
+        Edit(CLIENT, MESSAGE, MESSAGE.replace("params}", 'params, "_meta": self.meta}')),
     ),
     wrong(
         "no-capabilities",
@@ -92,7 +92,8 @@ ANY_CHECK = [
         "requests without an id",
         "request_without_id",
         ALL,
-        Edit(CLIENT, MESSAGE, '        message = {"jsonrpc": "2.0", "method": method}\n'),
+        Edit(CLIENT, MESSAGE, '        message = {"jsonrpc": "2.0", "method": method, "params": params}\n'),
+        Edit(CLIENT, WAITER, "                    self._pending[len(self._pending)] = waiter\n"),
     ),
     wrong(
         "pretty-json",
@@ -113,7 +114,7 @@ ANY_CHECK = [
         "messages without `jsonrpc`",
         "request_refused",
         ALL,
-        Edit(CLIENT, MESSAGE, '        message = {"id": request_id, "method": method}\n'),
+        Edit(CLIENT, MESSAGE, '        message = {"id": request_id, "method": method, "params": params}\n'),
     ),
     wrong(
         "method-misspelt",
@@ -136,7 +137,6 @@ ANY_CHECK = [
 # 1 discovery, and the reading of answers
 
 FOUND = "        return self._pending.pop(request_id, None) if type(request_id) is int else None\n"
-WAITER = "        waiter = self._pending[request_id] = Waiter()\n"
 NOTICE = '        if "method" in message:\n            if self._on_notification is not None:\n'
 STRAY = "        if message is None:\n            self._keep(line)\n            return\n"
 CHUNK = '                *ends, rest = chunk.split(b"\\n")\n'
@@ -244,13 +244,6 @@ CHECK_1 = [
         Edit(CLIENT, FOUND, "        return self._pending.pop(min(self._pending), None) if self._pending else None\n"),
     ),
     wrong(
-        "last-waiter",
-        "any answer goes to the request that was sent last",
-        "answer_to_wrong_request",
-        1,
-        Edit(CLIENT, FOUND, "        return self._pending.popitem()[1] if self._pending else None\n"),
-    ),
-    wrong(
         "id-as-text",
         "ids are compared as texts",
         "id_compared_as_text",
@@ -273,25 +266,25 @@ CHECK_1 = [
             "        return self._pending.pop(int(request_id), None) if request_id is not None else None\n",
         ),
     ),
-    wrong(
+    Program(
         "one-id-for-all",
         "every request has the id 1",
-        "id_used_twice",
-        (1, 2),
-        Edit(CLIENT, "        request_id = next(self._ids)\n", "        request_id = 1\n"),
+        (Edit(CLIENT, "        request_id = next(self._ids)\n", "        request_id = 1\n"),),
+        {1: "id_used_twice", 2: "id_used_twice", 7: "server_not_told"},
     ),
-    wrong(
+    Program(
         "waiters-by-method",
         "the table of waiters has one place per method",
-        "one_waiter_for_all",
-        (1, 2),
-        Edit(
-            CLIENT,
-            WAITER,
-            "        waiter = Waiter()\n"
-            "        self._pending = {key: one for key, one in self._pending.items() if one.method != method}\n"
-            "        self._pending[request_id], waiter.method = waiter, method\n",
+        (
+            Edit(
+                CLIENT,
+                WAITER,
+                "                    waiter.method = message['method']\n"
+                "                    others = [i for i, one in self._pending.items() if one.method != waiter.method]\n"
+                "                    self._pending = {i: self._pending[i] for i in others} | {message['id']: waiter}\n",
+            ),
         ),
+        {1: "one_waiter_for_all", 2: "one_waiter_for_all", 7: "server_not_told"},
     ),
     wrong(
         "answer-to-all",
@@ -305,12 +298,11 @@ CHECK_1 = [
             '            waiter.succeed(message.get("result"))\n' + FOUND,
         ),
     ),
-    wrong(
+    Program(
         "one-waiter",
         "one place to wait at, for the request that was sent last",
-        "one_waiter_for_all",
-        (1, 2),
-        Edit(CLIENT, WAITER, "        self._pending.clear()\n" + WAITER),
+        (Edit(CLIENT, WAITER, "                    self._pending.clear()\n" + WAITER),),
+        {1: "one_waiter_for_all", 2: "one_waiter_for_all", 7: "server_not_told"},
     ),
     wrong(
         "one-at-a-time",
@@ -522,8 +514,8 @@ CHECK_2 = [
             "                try:\n"
             "                    return complete_result(await waiter.answer())\n"
             "                except RpcError:\n"
-            "                    waiter = self._pending[request_id] = Waiter()\n"
-            '                    await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})\n'
+            "                    waiter = Waiter()\n"
+            "                    await self._send(message, waiter)\n"
             "                    return complete_result(await waiter.answer())\n",
         ),
     ),
@@ -2016,11 +2008,7 @@ FRESH_EYES = [
         "`_meta` only where there are no other parameters",
         "meta_lost_with_params",
         (1, 2, 3, 5, 7, 8, 9),
-        Edit(
-            CLIENT,
-            'await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})',
-            'await self._send({**message, "params": params or {"_meta": self.meta}})',
-        ),
+        Edit(CLIENT, PARAMS, '        params = params or {"_meta": self.meta}\n'),
     ),
     wrong(
         "pending-on-the-class",
@@ -2209,10 +2197,10 @@ FRESH_EYES = [
         ),
         Edit(
             CLIENT,
-            '                await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})\n'
+            "                await self._send(message, waiter)\n"
             "                return complete_result(await waiter.answer())\n",
             "                async with self._asking:\n"
-            '                    await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})\n'
+            "                    await self._send(message, waiter)\n"
             "                    return complete_result(await waiter.answer())\n",
         ),
     ),

@@ -115,15 +115,17 @@ class StdioClient:
         """
         seconds = self.timeout if timeout is None else timeout
         request_id = next(self._ids)
-        waiter = self._pending[request_id] = Waiter()
-        message = {"jsonrpc": "2.0", "id": request_id, "method": method}
+        waiter = Waiter()
+        params = {**(params or {}), "_meta": self.meta}
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
         try:
             with anyio.move_on_after(seconds):
-                await self._send({**message, "params": {**(params or {}), "_meta": self.meta}})
+                await self._send(message, waiter)
                 return complete_result(await waiter.answer())
             raise RequestTimeout(method, seconds)
         except (RequestTimeout, anyio.get_cancelled_exc_class()):
-            await self._give_up(request_id)
+            if request_id in self._pending:  # it is on its way, and not answered
+                await self._give_up(request_id)
             raise
         finally:
             self._pending.pop(request_id, None)
@@ -170,14 +172,18 @@ class StdioClient:
                 await self._ended.wait()
             await process.aclose()
 
-    async def _send(self, message: JSONObject) -> None:
-        """The only place where bytes leave for the server."""
+    async def _send(self, message: JSONObject, waiter: Waiter | None = None) -> None:
+        """The only place where bytes leave for the server; an answer wakes `waiter`."""
         line = encode(message)
         process, ended, reading = self._process, self._ended, self._reading
-        if process is None or process.stdin is None or ended.is_set():
+        if process is None or process.stdin is None:
             raise ServerDown(self._end_reason)
         try:
-            async with self._writing:
+            async with self._writing:  # who is cancelled comes no further; from here on, it is sent
+                if ended.is_set():
+                    raise ServerDown(self._end_reason)
+                if waiter is not None:
+                    self._pending[message["id"]] = waiter
                 await process.stdin.send(line)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as error:
             with anyio.move_on_after(LAST_WORDS_SECONDS):
