@@ -23,7 +23,7 @@ help: ## list the targets
 start: setup ## MOCK=1: the nine checks; QUESTION="...": one agent run; TARGET=solution or a folder
 	@$(VENV_PYTHON) $(COMMAND)
 
-test: setup-dev typecheck lint ## the kit's own tests, with type check and lint
+test: setup-dev lint ## the kit's own tests, with type check and lint
 	@$(VENV_PYTHON) -m pytest
 
 typecheck: setup-dev ## mypy --strict, silent when clean

@@ -8,7 +8,7 @@ import importlib.util
 import json
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from statistics import median
 from typing import Self
 
@@ -88,8 +88,9 @@ class Contender:
     def turn(self) -> dict[str, float]:
         """One slice of the work; how many seconds it took per unit."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # it has ended: then there is no line either
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
             raise SystemExit(f"{self._name}: ended with {self._process.wait()}")

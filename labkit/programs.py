@@ -61,6 +61,9 @@ class New:
     file: str
     text: str
 
+    def apply(self, text: str) -> str:
+        return self.text
+
 
 @dataclass(frozen=True)
 class Program:
@@ -91,11 +94,11 @@ def write(program: Program, lab_folder: Path, lab: Lab, folder: Path) -> Path:
     for file in lab.files:
         text = _with_holes(lab_folder / "starter" / file, lab_folder / "solution" / file, program.undone)
         for edit in program.edits:
-            text = edit.apply(text) if edit.file == file and not isinstance(edit, New) else text
+            text = edit.apply(text) if edit.file == file else text
         (folder / file).write_text(text, encoding="utf-8")
     for new in program.edits:
         if isinstance(new, New):
-            (folder / new.file).write_text(new.text, encoding="utf-8")
+            (folder / new.file).write_text(new.apply(""), encoding="utf-8")
     return folder
 
 

@@ -15,6 +15,12 @@ sys.dont_write_bytecode = writes_bytecode  # what pytest makes of the tests is k
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is off, also for children
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest comes first, or all others would wait for it at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

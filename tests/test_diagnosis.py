@@ -112,6 +112,21 @@ def test_a_line_end_that_is_none_for_json_is_written_out(tmp_path: Path) -> None
     assert "\\u2028" in "".join(check["wire"]) and "\u2028" not in "".join([*check["wire"], check["expected"]])
 
 
+def test_two_cursors_that_differ_in_a_line_end_can_be_told_apart(tmp_path: Path) -> None:
+    check = red("cursor-stripped", tmp_path, "3")[3]
+
+    assert check["expected"].endswith('=\\n"') and check["actual"].endswith('="')
+
+
+def test_an_error_that_is_raised_by_the_reader_says_where_it_came_out(tmp_path: Path) -> None:
+    raised = ('waiter.fail(RpcError.from_wire(message["error"]))', 'raise RpcError.from_wire(message["error"])')
+    folder = wrong(tmp_path / "student", "stdio_client.py", *raised)
+    check = judged(folder, "--only", "2")["checks"][1]
+
+    assert check["expected"].startswith("RpcError with code -32601")
+    assert check["actual"].endswith("but not in `request`: it ended the task that reads")
+
+
 def test_no_english_prose_is_in_a_chinese_record(tmp_path: Path) -> None:
     """What is data is not translated: names, JSON, the words of an exception, which stand behind a colon."""
     file = tmp_path / "record.json"

@@ -1190,7 +1190,7 @@ import hashlib
 import json
 from functools import cache
 
-from registry import ToolRegistry  # as it imports who imports this, only when it is asked for a name
+from discover_and_translate import MAX_NAME  # which imports this file, too, but not before a name is asked for
 
 made: dict[str, tuple[str, str]] = {}
 
@@ -1199,11 +1199,10 @@ made: dict[str, tuple[str, str]] = {}
 def short(alias: str, tool: str) -> str:
     digest = hashlib.blake2b(json.dumps([alias, tool]).encode(), digest_size=6).hexdigest()
     clean = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_-") else "-" for letter in tool)
-    return f"{clean[:51]}_{digest}"
+    return f"{clean[: MAX_NAME - 13]}_{digest}"
 
 
 def remember(alias: str, tool: str) -> str:
-    assert ToolRegistry
     name = short(alias, tool)
     assert made.setdefault(name, (alias, tool)) == (alias, tool)
     return name
@@ -1212,7 +1211,7 @@ def remember(alias: str, tool: str) -> str:
 FILES = [
     right(
         "file-of-its-own",
-        "names are made in a sixth file, which remembers them; what it imports imports it",
+        "names are made in a sixth file, which remembers them, and imports what imports it",
         New("model_names.py", NAMES_FILE),
         names("    import model_names\n\n    return model_names.remember(alias, tool_name)"),
     ),
